@@ -4,7 +4,7 @@ import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
 import type { StorageJournal } from './storage-journal.js';
 
-/** A pool worker's access to a target, as the crate takes it (`crate/src/js/workers/handle.rs`). */
+/** A pool worker's access to a target, as the crate takes it (`crate/src/js/workers/targets.rs`). */
 type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
 
 /** A target as the crate takes it (`crate/src/js/workers/targets.rs`). */

@@ -1,9 +1,10 @@
 //! Converts errors to and from JavaScript objects with `kind`, `code`, `fields` and `message`.
 
 use crate::error::fields::{Field, Fields};
-use crate::error::{Error, ErrorKind};
-use js_sys::{Array, Object, Reflect};
+use crate::error::{Error, ErrorKind, Result};
+use js_sys::{Array, Object, Promise, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
 /// The code and the reason of the error for full storage, as in `worker/errors/errors.ts`.
 pub(super) const STORAGE_FULL: (&str, &str) =
@@ -122,4 +123,14 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
         _ => return Error::new(kind, format!("Could not {doing}: {message}")),
     };
     Error::new(kind, format!("Could not {doing}: {reason}")).coded(code)
+}
+
+/// Converts a value that a target threw or rejected with.
+pub(super) fn failed(thrown: JsValue) -> Error {
+    caught(&thrown, ErrorKind::Target, "write the output")
+}
+
+/// Awaits an operation of a target.
+pub(super) async fn settled(begun: std::result::Result<Promise, JsValue>) -> Result<()> {
+    JsFuture::from(begun.map_err(failed)?).await.map(drop).map_err(failed)
 }

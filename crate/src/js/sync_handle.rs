@@ -4,7 +4,7 @@
 
 use super::bytes::JsBytes;
 use super::errors::STORAGE_FULL;
-use super::target_failure::failed;
+use super::errors::failed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
 use futures_util::FutureExt;

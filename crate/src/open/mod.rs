@@ -1,4 +1,5 @@
 //! Opens a file or a stream: unwraps its containers, then opens the image.
+
 mod as_tar;
 mod bottom;
 pub mod chain;

@@ -3,9 +3,9 @@
 
 mod file_reader;
 
-use super::delivered::{DeliveredBytes, files_of};
 use super::errors::JsResult;
 use super::sync_handle::SyncHandle;
+use super::task::{DeliveredBytes, files_of};
 use super::task::{JsReply, Task, internal, keys_of, message};
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, decode_part};

@@ -1,7 +1,6 @@
 //! The executor of the `workers` engine: sends jobs by `postMessage` to workers with separate memories. Workers return
 //! the output, or write it themselves.
 
-use super::spare_arrays::SpareArrays;
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
@@ -11,7 +10,8 @@ use crate::js::task::{JsReply, Task, internal, message};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use js_sys::{Array, Function, Promise, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Function, Promise, Uint8Array};
+use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -156,4 +156,46 @@ fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
         large_sectors: reply.large_sectors(),
         crc: reply.crc().map(|crc| crc as u32),
     })
+}
+
+/// The most buffers that are kept.
+const SPARES: usize = 4;
+
+/// Buffers that have come back. They are filled again: memory that is new to the process takes longer than a copy.
+#[derive(Default)]
+pub(super) struct SpareArrays(RefCell<Vec<ArrayBuffer>>);
+
+impl SpareArrays {
+    /// Returns an array with `bytes`.
+    pub(super) fn filled(&self, bytes: &[u8]) -> Uint8Array {
+        let len = bytes.len() as u32;
+        let buffer = self.take(len).unwrap_or_else(|| ArrayBuffer::new(len));
+        let array = Uint8Array::new_with_byte_offset_and_length(&buffer, 0, len);
+        array.copy_from(bytes);
+        array
+    }
+
+    /// Takes a spare of at least `len` bytes. If the next one is smaller, frees it.
+    pub(super) fn take(&self, len: u32) -> Option<ArrayBuffer> {
+        let spare = self.0.borrow_mut().pop()?;
+        if spare.byte_length() < len {
+            release(&spare);
+            return None;
+        }
+        Some(spare)
+    }
+
+    /// Keeps `buffer`, or frees it if there are enough.
+    pub(super) fn keep(&self, buffer: ArrayBuffer) {
+        let mut spares = self.0.borrow_mut();
+        if spares.len() < SPARES && buffer.byte_length() > 0 { spares.push(buffer) } else { release(&buffer) }
+    }
+
+    /// Keeps the arrays `sent` that a worker has `returned`. Frees what it returned for ranges.
+    pub(super) fn take_back(&self, sent: &Array, returned: &Array) {
+        for (sent, returned) in sent.iter().zip(returned.iter()) {
+            let buffer = returned.unchecked_into::<Uint8Array>().buffer();
+            if sent.is_instance_of::<Uint8Array>() { self.keep(buffer) } else { release(&buffer) }
+        }
+    }
 }

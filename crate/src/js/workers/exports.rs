@@ -1,31 +1,34 @@
-//! Exports to `worker/`: images, their maps, and conversions.
+//! Exports to `worker/`: images, their passwords, and conversions.
 
 use super::executor::Workers;
+use super::map::Map;
 use super::open_spec::OpenSpec;
 use super::output_spec::{DiskSize, OutputSpec, formats, output};
 use super::part_workers::PartWorkers;
 use crate::container::blocks::InPlace;
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, resume};
-use crate::disk::extent::{Extent, ExtentKind, Extents};
+use crate::disk::extent::Extents;
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
-use crate::error::damage::Damage;
 use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, Source};
 use crate::js::errors::JsResult;
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
+use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::examination::Examination;
 use crate::open::image::Image;
 use crate::open::streamed_image::{RoomNeeded, StreamedImage};
 use crate::open::{Opened, open, split};
-use js_sys::{Function, Object, Reflect, Uint8Array};
+use futures_util::FutureExt;
+use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use zeroize::Zeroizing;
 
 /// Converts a value to plain JavaScript objects; integers become numbers.
-fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
+pub(super) fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
     Ok(value.serialize(
         &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
     )?)
@@ -271,7 +274,7 @@ impl OpenImage {
         let image = self.image("mapped")?;
         let places =
             image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
-        Ok(Map { extents: extents(&image)?, places, open: None })
+        Ok(Map::new(extents(&image)?, places))
     }
 }
 
@@ -389,107 +392,48 @@ impl From<Progress> for ProgressMessage {
     }
 }
 
-/// A pass over the extents.
-#[wasm_bindgen]
-pub struct Map {
-    extents: Extents,
-    /// For each file: the caller's file that contains it, and its offset there; `None` if it is not part of one.
-    places: Vec<Option<(FileId, u64)>>,
-    /// The last extent so far, which the next batch may extend.
-    open: Option<MapExtent>,
+/// Lets pending events of this worker run.
+async fn pause() {
+    let wait = Promise::new(&mut |resolve, _| {
+        let set_timeout = Reflect::get(&js_sys::global(), &"setTimeout".into()).map(JsCast::unchecked_into::<Function>);
+        // Every worker has timers. Without one there would be no pause, which does no harm.
+        if set_timeout.and_then(|set_timeout| set_timeout.call1(&JsValue::NULL, &resolve)).is_err() {
+            let _ = resolve.call0(&JsValue::NULL);
+        }
+    });
+    // The promise is never rejected.
+    let _ = JsFuture::from(wait).await;
+}
+
+async fn rest(cancel: Rc<Cancel>) -> Result<()> {
+    pause().await;
+    cancel.check()
 }
 
 #[wasm_bindgen]
-impl Map {
-    /// Returns the next extents, a bounded number; `undefined` at the end. A cancelled pass cannot be continued.
-    pub async fn next(&mut self, cancel: &CancelHandle) -> JsResult<JsValue> {
-        let cancel = cancel.0.clone();
-        let mut batch = Vec::new();
-        if !cancel.or(self.extents.next(&mut batch)).await? {
-            return match self.open.take() {
-                Some(last) => to_js(&[last]),
-                None => Ok(JsValue::UNDEFINED),
-            };
-        }
-        let mut ready = Vec::new();
-        for extent in &batch {
-            let next = MapExtent::new(extent, &self.places);
-            if !self.open.as_mut().is_some_and(|open| open.try_extend(&next)) {
-                ready.extend(self.open.replace(next));
-            }
-        }
-        to_js(&ready)
-    }
-}
-
-/// `Extent` of the API, with its file's number. Sizes in bytes.
-#[derive(Clone, PartialEq, Serialize)]
-struct MapExtent {
-    start: u64,
-    length: u64,
-    kind: &'static str,
-    depth: u16,
-    compressed: bool,
-    encrypted: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-}
-
-impl MapExtent {
-    /// Converts `extent`. `places` is as in [`Map`].
-    fn new(extent: &Extent, places: &[Option<(FileId, u64)>]) -> Self {
-        let mut map = Self {
-            start: extent.start.0,
-            length: extent.len,
-            kind: "data",
-            depth: extent.layer,
-            compressed: false,
-            encrypted: false,
-            file: None,
-            offset: None,
-            code: extent.doubt.map(Damage::code),
-            reason: extent.doubt.map(Damage::reason),
+impl OpenImage {
+    /// Unlocks the first encrypted layer that has no key yet. Calls `on_progress` with the completed share of the work,
+    /// 0 to 1.
+    pub async fn unlock(
+        &self,
+        password: Vec<u8>,
+        assume: bool,
+        on_progress: Function,
+        cancel: &CancelHandle,
+    ) -> JsResult<()> {
+        let password = Zeroizing::new(password);
+        let (image, cancel) = (self.image("unlocked")?, cancel.0.clone());
+        let rest = move |share: f64| {
+            // An exception in Decant's own listener must not fail the operation.
+            let _ = on_progress.call1(&JsValue::NULL, &share.into());
+            rest(cancel.clone()).boxed_local()
         };
-        let place_of = |file: FileId| places[usize::from(file.0)];
-        match extent.kind {
-            ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
-                map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
-                let offset = |(file, host): (FileId, HostOffset)| host.0.checked_add(place_of(file)?.1);
-                map.offset = host.and_then(offset).filter(|&host| host <= MAX_SIZE);
-            }
-            ExtentKind::Data { file, host, encrypted: None } => {
-                map.file = place_of(file).map(|(given, _)| given.0);
-                map.offset = place_of(file).map(|(_, start)| host.0 + start);
-            }
-            ExtentKind::Data { .. } => map.encrypted = true,
-            ExtentKind::Compressed { .. } => map.compressed = true,
-            ExtentKind::Lost(damage) => {
-                map.kind = "lost";
-                map.code = Some(damage.code());
-                map.reason = Some(damage.reason());
-            }
-        }
-        map
+        Ok(image.unlock_next(&password, assume, &rest).await?)
     }
 
-    /// Merges `next` if it continues this extent with equal properties, like `qemu-img map`.
-    fn try_extend(&mut self, next: &MapExtent) -> bool {
-        let continued = Self {
-            start: next.start,
-            length: next.length,
-            offset: self.offset.map(|offset| offset + self.length),
-            ..self.clone()
-        };
-        let one = continued == *next;
-        if one {
-            self.length += next.length;
-        }
-        one
+    /// Returns the keys found so far, for pool workers. The receiver must wipe them.
+    pub fn keys(&self) -> JsResult<Uint8Array> {
+        let keys = self.image("unlocked").map(|image| image.keys()).unwrap_or_default();
+        Ok(Uint8Array::from(&keys.to_bytes()?[..]))
     }
 }

@@ -1,5 +1,6 @@
 //! The JavaScript parameters of opening an image.
 
+use super::sources::{input, source};
 use crate::container::blocks::InPlace;
 use crate::disk::info::Capacity;
 use crate::open::Input;
@@ -91,7 +92,7 @@ impl OpenSpec {
         let companion = |spec: JsValue| {
             let spec: CompanionSpec = spec.unchecked_into();
             Companion {
-                source: super::source(spec.companion_source()),
+                source: source(spec.companion_source()),
                 name: spec.companion_name(),
                 stands_for: spec.stands_for(),
                 is_image: spec.is_image(),
@@ -115,6 +116,6 @@ impl OpenSpec {
             stated: self.stated().map_or_else(StatedDisk::default, |stated| stated.read()),
             in_place: Some(in_place),
         };
-        (super::input(self.source()), options)
+        (input(self.source()), options)
     }
 }

@@ -1,7 +1,8 @@
 //! A worker of the `workers` engine: runs jobs in a separate memory, without parsing metadata.
 
-use super::brought_part::BroughtPart;
-use super::turn::turn;
+use super::part_workers::BroughtPart;
+use super::sources::source;
+use super::targets::handle as handle_of;
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, PartDecoding};
 use crate::convert::run::JobOutput;
@@ -9,11 +10,13 @@ use crate::convert::{Job, Transcoder};
 use crate::error::Result;
 use crate::io::source::Source;
 use crate::io::target::TargetHandle;
-use crate::js::delivered::{DeliveredBytes, files_of};
-use crate::js::task::{JsReply, Task, internal, keys_of, message};
-use js_sys::{Array, Uint8Array};
+use crate::js::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, message};
+use js_sys::{Array, Promise, Uint8Array};
 use std::rc::Rc;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::MessageChannel;
 
 /// How many steps of a part a worker runs before its other tasks get a turn. Those write data that is already decoded.
 const STEPS: usize = 4;
@@ -33,9 +36,9 @@ impl Runner {
     /// `handle`, or returns the output if that is `undefined`.
     #[wasm_bindgen(constructor)]
     pub fn new(files: &Array, keys: Option<Vec<u8>>, handle: JsValue) -> std::result::Result<Runner, JsValue> {
-        let handle = if handle.is_undefined() { None } else { Some(super::handle::handle(&handle)?) };
+        let handle = if handle.is_undefined() { None } else { Some(handle_of(&handle)?) };
         Ok(Self {
-            files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
+            files: files.iter().map(|file| (!file.is_undefined()).then(|| source(file))).collect(),
             transcoder: Transcoder::new(keys_of(keys)?),
             handle,
         })
@@ -115,4 +118,15 @@ impl DeliveredBytes for Uint8Array {
     fn copy_to(&self, start: usize, buf: &mut [u8]) {
         self.subarray(start as u32, (start + buf.len()) as u32).copy_to(buf);
     }
+}
+
+/// Resolves after the messages that have arrived. A timer would be slower.
+pub(super) async fn turn() {
+    let Ok(channel) = MessageChannel::new() else { return };
+    let (near, far) = (channel.port1(), channel.port2());
+    let arrived = Promise::new(&mut |resolve, _| near.set_onmessage(Some(&resolve)));
+    if far.post_message(&JsValue::NULL).is_ok() {
+        let _ = JsFuture::from(arrived).await;
+    }
+    near.close();
 }

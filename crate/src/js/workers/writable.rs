@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
 use crate::js::bytes::JsBytes;
-use crate::js::target_failure::{failed, settled};
+use crate::js::errors::{failed, settled};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use js_sys::Uint8Array;

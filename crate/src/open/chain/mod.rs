@@ -1,4 +1,5 @@
 //! A chain: an image and the layers below it, opened one by one and read as one disk.
+
 mod companions;
 mod merged_walk;
 pub(super) mod open_options;
