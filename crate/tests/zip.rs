@@ -317,7 +317,8 @@ fn files_beside_the_image() {
     assert!(Case::new(chain(Entry::deflated("base.qcow2", &base))).bytes() == expected, "a chain, deflated");
     let large = |bytes: &[u8]| [bytes, &vec![0; LARGEST_AT_ANY_POSITION]].concat();
     let error = Case::new(chain(Entry::deflated("base.qcow2", &large(&base)))).bytes().unwrap_err();
-    let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0";
+    let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; allow a temporary file to \
+                unpack the archive to (spool, --spool), extract it first, or use zip -0";
     assert!(code_of(&error) == "not-in-order" && error.message().ends_with(part), "{error}");
     let over_raw = Entry::stored("top.qcow2", &overlay("base.raw", Some("raw")));
     let error = Case::new(zip(&[over_raw, Entry::deflated("base.raw", &large(&content()))])).bytes().unwrap_err();

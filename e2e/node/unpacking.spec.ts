@@ -75,6 +75,18 @@ for (const [script, details] of [
     FULL,
   ],
   ['tar -cf two.tar image second && gzip -1 two.tar && ! decant convert two.tar.gz out', FULL],
+  [
+    'qemu-img convert -O vmdk -o subformat=twoGbMaxExtentFlat image d.vmdk && zip -q a.zip d*.vmdk && decant convert a.zip out && cmp out disk',
+    {},
+  ],
+  [
+    'qemu-img convert -O vmdk -o subformat=twoGbMaxExtentFlat image d.vmdk && zip -q a.zip d*.vmdk && decant convert a.zip - | cmp - disk',
+    FULL,
+  ],
+  [
+    'qemu-img convert -O vmdk -o subformat=twoGbMaxExtentFlat image d.vmdk && zip -q a.zip d*.vmdk && decant map --output=json a.zip | grep -c \'"data": true\'',
+    FULL,
+  ],
   ['(cat image; head -c 65M /dev/zero) | gzip -1 > a && decant info --output=json a | grep \'"packed": true\'', FULL],
 ] as const) {
   test(`the command unpacks: ${script}`, details, ({ folder }) => {

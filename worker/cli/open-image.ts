@@ -47,19 +47,20 @@ export function imageOf(opened: Opened): AnyImage {
   throw opened.refusal;
 }
 
-/** Whether `thrown` says that an image, or its conversion, takes bytes at any position, which only an unpacked file has. */
-export const mustBeUnpacked = (thrown: unknown): thrown is DecantError =>
+/** Whether `thrown` says that an image is read at any position, which only an unpacked file allows. */
+const needsSpool = (thrown: unknown): thrown is DecantError =>
   thrown instanceof DecantError && thrown.code === 'needs-spool';
 
-/** Whether `thrown` says that a file of a zip archive is read at any position together with others. */
-const needsWholeArchive = (thrown: unknown): thrown is DecantError =>
-  thrown instanceof DecantError && thrown.code === 'not-in-order' && thrown.fields.container === 'zip';
+/** Whether `thrown` says that the image, or the zip archive with the files of its disk, must be unpacked. */
+export const mustBeUnpacked = (thrown: unknown): thrown is DecantError =>
+  needsSpool(thrown) ||
+  (thrown instanceof DecantError && thrown.code === 'not-in-order' && thrown.fields.container === 'zip');
 
 /** Opens `input`. `isPacked` decides which errors say that it must be unpacked. */
 async function opened(
   input: Input,
   options: OpenOptions,
-  isPacked: (thrown: unknown) => boolean = mustBeUnpacked,
+  isPacked: (thrown: unknown) => boolean = needsSpool,
 ): Promise<Opened> {
   try {
     return { image: await open(input, options) };
@@ -154,8 +155,7 @@ async function openOrUnpack(
   const reporting = { ...options, onProgress: (progress: Progress) => report.show(progress) };
   let format: unknown;
   if (!isOnce) {
-    const isPacked = (thrown: unknown) => mustBeUnpacked(thrown) || needsWholeArchive(thrown);
-    const inPlace = await opened(input, reporting, isPacked).finally(() => report.end());
+    const inPlace = await opened(input, reporting, mustBeUnpacked).finally(() => report.end());
     if ('choice' in inPlace) return inPlace;
     if ('packed' in inPlace) {
       format = inPlace.packed.format;
@@ -174,9 +174,10 @@ async function openOrUnpack(
 
 const COMPRESSED = CONTAINERS.filter(({ isArchive }) => !isArchive).map(({ name }) => name);
 
-/** Whether `image` is read at any position of a compressed file. */
+/** Whether `image` is read at any position of a compressed file, or in several files of a zip archive, which may be compressed. */
 const isInPlace = ({ streamed, info }: AnyImage): boolean =>
-  !streamed && info.containers.some(({ name }) => COMPRESSED.includes(name));
+  !streamed &&
+  info.containers.some(({ name }) => COMPRESSED.includes(name) || (name === 'zip' && info.references.length > 0));
 
 /** The disk that is open: the only one of `disks`, or `choice`. */
 const chosen = (disks: readonly Member[], choice: string | number | undefined): Member | undefined =>

@@ -116,7 +116,8 @@ impl AnyPosition {
         if size > LARGEST_AT_ANY_POSITION {
             let name = shown(&self.name);
             let message = format!(
-                "'{name}' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0"
+                "'{name}' is compressed in the zip archive, but must be read at any position; allow a temporary file to unpack the \
+                 archive to (spool, --spool), extract it first, or use zip -0"
             );
             let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
             return Err(error.field("container", super::NAME));
