@@ -1,7 +1,7 @@
 //! Decodes jobs: turns their pieces into their output.
 
 use super::cache::{ClusterCache, Compressed};
-use super::job::{Ascending, CompressedPart, Job, JobBuffers, JobPart, Piece, Stored};
+use super::job::{Ascending, CompressedPart, Job, JobBuffers, Piece, Stored};
 use super::repeats::{Repeat, RepeatOutcome, Unit, Units};
 use crate::compress::inflate::Stream;
 use crate::compress::{DecompressError, Decompressor, GuestRun};
@@ -27,111 +27,83 @@ pub(crate) struct DecodedJob {
     pub(crate) lost: Vec<Lost>,
 }
 
-/// The result of decoding a part of a job.
-#[derive(Debug, Default)]
-pub(crate) struct PartOutcome {
-    /// In a salvage: the ranges that could not be decoded.
-    pub(crate) lost: Vec<Lost>,
-    /// Ascending ranges of the job's output that are zeros but were not filled.
-    pub(crate) zeros: Vec<Range<usize>>,
-}
-
-impl DecodedJob {
-    /// Joins the results of all parts of `job`, decoded to `output`. Fails with the first part's error, if any.
-    pub(crate) fn of_parts(
-        job: &Job,
-        output: &mut [u8],
-        parts: impl IntoIterator<Item = Result<PartOutcome>>,
-    ) -> Result<Self> {
-        let (mut lost, mut zeros) = (Vec::new(), Vec::new());
-        for part in parts {
-            let part = part?;
-            lost.extend(part.lost);
-            zeros.extend(part.zeros);
-        }
-        Ok(Self { runs: job.runs(output, &zeros), lost })
-    }
-}
-
 impl Decoder {
-    /// Decodes all of `job`, without encrypted pieces, from `buffers.input` to `buffers.output`. Bytes outside of runs are
-    /// undefined. Fails as [`Decoder::decode_part`] does, and with `internal` if memory runs out.
+    /// Decodes all of `job`, whose encrypted pieces are decrypted, from `buffers.input` to `buffers.output`. Bytes outside of runs are
+    /// undefined. Fails with `internal` if memory runs out, and without salvage with the error of the first piece that cannot be decoded.
     pub(crate) fn decode(&mut self, job: &Job, buffers: &mut JobBuffers) -> Result<DecodedJob> {
         let output = job.prepare(&mut buffers.output)?;
-        let decoded: Vec<_> = job
-            .parts(output, usize::MAX)
-            .into_iter()
-            .map(|part| self.decode_part(job, part, &buffers.input, nothing_encrypted))
-            .collect();
-        DecodedJob::of_parts(job, &mut buffers.output, decoded)
+        let (lost, zeros) = self.decode_pieces(job, &buffers.input, output)?;
+        Ok(DecodedJob { runs: job.runs(output, &zeros), lost })
     }
 
-    /// Decodes a part of a job from `input`, and fills bytes without a piece with zeros. Calls `decrypt` for each encrypted piece:
-    /// with its cipher, its first sector, its input and its output. Without salvage, fails with the error of the first piece that
-    /// cannot be decoded.
-    pub(crate) fn decode_part(
-        &mut self,
-        job: &Job,
-        part: JobPart<'_>,
-        input: &[u8],
-        mut decrypt: impl FnMut(u16, u64, &[u8], &mut [u8]) -> Result<()>,
-    ) -> Result<PartOutcome> {
-        let JobPart { pieces, output, base } = part;
+    /// Decodes the pieces of `job` from `input`, and fills bytes without a piece with zeros. Returns the lost ranges, and the ascending
+    /// ranges of the output that are zeros but were not filled.
+    fn decode_pieces(&mut self, job: &Job, input: &[u8], output: &mut [u8]) -> Result<(Vec<Lost>, Vec<Range<usize>>)> {
         // In another job's input the same position may have another cluster.
         self.cache.forget();
-        let mut filled = 0;
         let mut failures = Vec::new();
-        let compressed = pieces.iter().filter(|piece| matches!(piece.stored, Stored::Compressed(_))).count();
+        let units = self.decode_each(job, input, output, &mut failures);
+        self.inflate_units(&units, output, job.salvage, &mut failures);
+        let zeros = self.repeat_units(units, input, output, job.salvage, &mut failures);
+        failures.sort_unstable_by_key(|failure| failure.piece.output);
+        let lost = failures.into_iter().map(|failure| failure.lose(job)).collect::<Result<_>>()?;
+        Ok((lost, zeros))
+    }
+
+    /// Decodes the pieces one after the other, apart from those that can be inflated together with others, or repeat another one, and
+    /// adds failures to `failures`. Returns the compressed pieces that are whole clusters.
+    fn decode_each<'a>(
+        &mut self,
+        job: &'a Job,
+        input: &'a [u8],
+        output: &mut [u8],
+        failures: &mut Vec<Failure<'a>>,
+    ) -> Units<'a> {
+        let compressed = job.pieces.iter().filter(|piece| matches!(piece.stored, Stored::Compressed(_))).count();
         let mut units = Units::of_most(compressed);
-        for piece in pieces {
-            let start = piece.output - base;
-            output[filled..start].fill(0);
-            filled = start + piece.output_len;
+        let mut filled = 0;
+        for piece in &job.pieces {
+            output[filled..piece.output].fill(0);
+            filled = piece.output + piece.output_len;
             let from = &input[piece.input..piece.input + piece.input_len];
-            let to = &mut output[start..filled];
-            let stored = match piece.stored {
-                Stored::Ready => continue,
-                Stored::Plain => {
-                    to.copy_from_slice(from);
-                    continue;
-                }
-                Stored::Encrypted { cipher, sector } => {
-                    decrypt(cipher, sector, from, to)?;
-                    continue;
-                }
-                Stored::Compressed(stored) => stored,
-            };
-            let unit = if stored.cluster == piece.output_len {
-                let deflate = deflate_of_whole(stored, from);
-                let Some(unit) = units.add(piece, stored, deflate) else { continue };
-                if deflate.is_some() {
-                    // Inflated with the others below.
-                    continue;
-                }
-                Some(unit)
-            } else {
-                None
-            };
-            let result = self.decompress(stored, from, to);
-            if let Some(unit) = unit {
-                // Set once, so it cannot fail.
-                let _ = units.units[unit].result.set(result.clone().map(|()| None));
-            }
-            if let Err(error) = result {
-                to.fill(0);
-                failures.push(Failure { piece, stored, error });
-                if !job.salvage {
-                    // An earlier piece may still fail, and is reported then. Later pieces do not matter.
-                    break;
+            let to = &mut output[piece.output..filled];
+            match piece.stored {
+                Stored::Ready => {}
+                Stored::Plain => to.copy_from_slice(from),
+                Stored::Encrypted { .. } => unreachable!("encrypted pieces were decrypted before"),
+                Stored::Compressed(stored) => {
+                    let Err(error) = self.decode_compressed(piece, stored, from, to, &mut units) else { continue };
+                    to.fill(0);
+                    failures.push(Failure { piece, stored, error });
+                    if !job.salvage {
+                        // An earlier piece may still fail, and is reported then. Later pieces do not matter.
+                        break;
+                    }
                 }
             }
         }
         output[filled..].fill(0);
-        self.inflate_units(&units, output, base, job.salvage, &mut failures);
-        let zeros = self.repeat_units(units, input, (output, base), job.salvage, &mut failures);
-        failures.sort_unstable_by_key(|failure| failure.piece.output);
-        let lost = failures.into_iter().map(|failure| failure.lose(job)).collect::<Result<_>>()?;
-        Ok(PartOutcome { lost, zeros })
+        units
+    }
+
+    /// Decompresses `piece`, or adds it to `units` for later.
+    fn decode_compressed<'a>(
+        &mut self,
+        piece: &'a Piece,
+        stored: CompressedPart,
+        from: &'a [u8],
+        to: &mut [u8],
+        units: &mut Units<'a>,
+    ) -> std::result::Result<(), DecompressError> {
+        if stored.cluster != piece.output_len {
+            return self.decompress(stored, from, to);
+        }
+        let deflate = deflate_of_whole(stored, from);
+        let Some(unit) = units.add(piece, stored, deflate).filter(|_| deflate.is_none()) else { return Ok(()) };
+        let result = self.decompress(stored, from, to);
+        // Set once, so it cannot fail.
+        let _ = units.units[unit].result.set(result.clone().map(|()| None));
+        result
     }
 
     /// Inflates the deflate units, and adds failures to `failures`. Without `salvage`, starts no unit after a failure.
@@ -139,11 +111,10 @@ impl Decoder {
         &mut self,
         units: &Units<'a>,
         output: &mut [u8],
-        base: usize,
         salvage: bool,
         failures: &mut Vec<Failure<'a>>,
     ) {
-        let mut outputs = Ascending::new(output, base);
+        let mut outputs = Ascending::new(output);
         let has_failed = Cell::new(false);
         let streams = units
             .units
@@ -167,13 +138,13 @@ impl Decoder {
         });
     }
 
-    /// Produces the pieces that repeat units, and adds failures to `failures`. `output` begins at `base` in the job's
-    /// output. Returns the ranges of the job's output that are zeros but were not filled.
+    /// Produces the pieces that repeat units, and adds failures to `failures`. Returns the ranges of the output that are zeros but were
+    /// not filled.
     fn repeat_units<'a>(
         &mut self,
         mut units: Units<'a>,
         input: &[u8],
-        (output, base): (&mut [u8], usize),
+        output: &mut [u8],
         salvage: bool,
         failures: &mut Vec<Failure<'a>>,
     ) -> Vec<Range<usize>> {
@@ -183,9 +154,9 @@ impl Decoder {
             if !salvage && failures.iter().any(|failure| failure.piece.output < piece.output) {
                 break;
             }
-            let to = piece.output - base..piece.output + piece.output_len - base;
+            let to = piece.output..piece.output + piece.output_len;
             let failed = match units.outcome(&repeat) {
-                RepeatOutcome::Same(_) if units.is_zero(&repeat, output, base) => {
+                RepeatOutcome::Same(_) if units.is_zero(&repeat, output) => {
                     match zeros.last_mut() {
                         Some(last) if last.end == piece.output => last.end += piece.output_len,
                         _ => zeros.push(piece.output..piece.output + piece.output_len),
@@ -193,7 +164,7 @@ impl Decoder {
                     continue;
                 }
                 RepeatOutcome::Same(Range { start, end }) => {
-                    output.copy_within(start - base..end - base, to.start);
+                    output.copy_within(start..end, to.start);
                     continue;
                 }
                 RepeatOutcome::Differs => {
@@ -229,11 +200,6 @@ impl Decoder {
         to.copy_from_slice(&whole[skip..skip + to.len()]);
         Ok(())
     }
-}
-
-/// The `decrypt` of [`Decoder::decode_part`] for jobs without encrypted pieces.
-pub(super) fn nothing_encrypted(_: u16, _: u64, _: &[u8], _: &mut [u8]) -> Result<()> {
-    unreachable!("encrypted pieces were decrypted before")
 }
 
 /// Returns the deflate data of a whole cluster in `from`, with the bytes after it; `None` unless it is deflate data
@@ -317,35 +283,53 @@ mod tests {
     fn the_first_damage_is_reported_and_all_damaged_ranges_are_lost() {
         for bad in [&[][..], &[0], &[1], &[2], &[7], &[3, 4], &[2, 5], &[1, 2], &[0, 6], &[1, 3, 4, 6, 7]] {
             let (mut job, input, expected) = job(bad);
-            for size in [usize::MAX, 3 * CLUSTER] {
-                for salvage in [false, true] {
-                    job.salvage = salvage;
-                    let mut output = vec![9; expected.len()];
-                    let mut decoder = Decoder::default();
-                    let results: Result<Vec<_>> = job
-                        .parts(&mut output, size)
-                        .into_iter()
-                        .map(|part| decoder.decode_part(&job, part, &input, nothing_encrypted))
-                        .collect();
-                    if let (false, Some(first)) = (salvage, bad.first()) {
-                        let place = HostOffset((first * CLUSTER) as u64);
-                        let error = COMPRESSED_INVALID.error(place, place.0);
-                        assert_eq!(results.unwrap_err().to_string(), error.to_string(), "{bad:?}");
-                        continue;
-                    }
-                    let lost: Vec<_> = results
-                        .unwrap()
-                        .iter()
-                        .flat_map(|part| &part.lost)
-                        .map(|lost| (lost.start, lost.len))
-                        .collect();
-                    let expected_lost = bad
-                        .iter()
-                        .map(|&number| (job.guest_of(number * CLUSTER), job.pieces[number].output_len as u64));
-                    assert!(expected_lost.eq(lost.iter().copied()), "{bad:?}: {lost:?}");
-                    assert!(output == expected, "{bad:?}, in parts of {size}");
+            for salvage in [false, true] {
+                job.salvage = salvage;
+                let mut output = vec![9; expected.len()];
+                let result = Decoder::default().decode_pieces(&job, &input, &mut output);
+                if let (false, Some(first)) = (salvage, bad.first()) {
+                    let place = HostOffset((first * CLUSTER) as u64);
+                    let error = COMPRESSED_INVALID.error(place, place.0);
+                    assert_eq!(result.unwrap_err().to_string(), error.to_string(), "{bad:?}");
+                    continue;
                 }
+                let lost: Vec<_> = result.unwrap().0.iter().map(|lost| (lost.start, lost.len)).collect();
+                let expected_lost =
+                    bad.iter().map(|&number| (job.guest_of(number * CLUSTER), job.pieces[number].output_len as u64));
+                assert!(expected_lost.eq(lost.iter().copied()), "{bad:?}: {lost:?}");
+                assert!(output == expected, "{bad:?}");
             }
+        }
+    }
+
+    #[test]
+    fn bytes_without_a_piece_are_zeros() {
+        let piece = |output: usize, output_len: usize| Piece {
+            input: 0,
+            input_len: output_len,
+            output,
+            output_len,
+            stored: Stored::Plain,
+        };
+        // (length of the output, pieces)
+        let cases: &[(usize, &[Piece])] = &[
+            // A hole of a dense output.
+            (8192, &[]),
+            (8192, &[piece(0, 8192)]),
+            (8192, &[piece(512, 512)]),
+            (16_384, &[piece(512, 3000), piece(4096, 4096), piece(12_288, 100)]),
+        ];
+        for (len, pieces) in cases {
+            let job = Job { pieces: pieces.to_vec(), ..Job::default() };
+            // The output has bytes of an earlier job.
+            let (input, mut output) = (vec![7; *len], vec![9; *len]);
+            let (lost, zeros) = Decoder::default().decode_pieces(&job, &input, &mut output).unwrap();
+            assert!(lost.is_empty() && zeros.is_empty());
+            let mut expected = vec![0; *len];
+            for piece in *pieces {
+                expected[piece.output..piece.output + piece.output_len].fill(7);
+            }
+            assert!(output == expected);
         }
     }
 }

@@ -142,7 +142,7 @@ impl Job {
         let bytes = reads.iter().map(|(range, _)| range.len).sum();
         renew(buffer, self.output_len())?;
         let mut parts = Vec::with_capacity(reads.len());
-        let mut output = Ascending::new(buffer, 0);
+        let mut output = Ascending::new(buffer);
         for (range, start) in reads {
             output.zero_to(start);
             parts.push((range, output.take(start, range.len as usize)));
@@ -234,34 +234,6 @@ impl Job {
         let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
         self.stretches.get(at).map_or(GuestOffset(0), |stretch| stretch.guest + (output - stretch.start) as u64)
     }
-
-    /// Splits the job into parts of about `size` bytes of output, for parallel decoding.
-    pub(crate) fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<JobPart<'a>> {
-        let mut parts = Vec::new();
-        let mut remaining = &self.pieces[..];
-        let mut base = 0;
-        loop {
-            let first = remaining.first().map_or(0, |piece| piece.output);
-            let count = remaining.iter().take_while(|piece| piece.output - first < size).count();
-            let (pieces, others) = remaining.split_at(count);
-            let end = others.first().map_or(base + output.len(), |next| next.output);
-            let (part, behind) = output.split_at_mut(end - base);
-            parts.push(JobPart { pieces, output: part, base });
-            if others.is_empty() {
-                return parts;
-            }
-            (remaining, output, base) = (others, behind, end);
-        }
-    }
-}
-
-/// A part of a job that is decoded independently.
-pub(crate) struct JobPart<'a> {
-    pub(crate) pieces: &'a [Piece],
-    /// The part of the job's output that they fill.
-    pub(crate) output: &'a mut [u8],
-    /// Position of `output` in the job's output.
-    pub(crate) base: usize,
 }
 
 /// Splits a buffer into parts, in ascending order.
@@ -272,9 +244,8 @@ pub(super) struct Ascending<'a> {
 }
 
 impl<'a> Ascending<'a> {
-    /// Starts with all of `buffer`, whose first byte has position `start`.
-    pub(crate) fn new(buffer: &'a mut [u8], start: usize) -> Self {
-        Self { rest: buffer, start }
+    pub(crate) fn new(buffer: &'a mut [u8]) -> Self {
+        Self { rest: buffer, start: 0 }
     }
 
     /// Takes `len` bytes at `position`, which must not be before the end of the last part.
@@ -343,47 +314,9 @@ pub(crate) struct JobBuffers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decoder::{Decoder, nothing_encrypted};
     use super::*;
 
     const KIB: usize = 1024;
-
-    #[test]
-    fn parts_cover_the_output() {
-        let stretch = |len: usize| GuestRun { guest: GuestOffset(0), start: 0, len };
-        let piece = |output: usize, output_len: usize| Piece {
-            input: 0,
-            input_len: output_len,
-            output,
-            output_len,
-            stored: Stored::Plain,
-        };
-        // (length of the output, pieces, sizes of the parts)
-        let cases: &[(usize, &[Piece], &[usize])] = &[
-            // A hole of a dense output.
-            (8192, &[], &[8192]),
-            (8192, &[piece(0, 8192)], &[8192]),
-            (8192, &[piece(512, 512)], &[8192]),
-            (16_384, &[piece(512, 3000), piece(4096, 4096), piece(12_288, 100)], &[4096, 8192, 4096]),
-        ];
-        for (len, pieces, sizes) in cases {
-            let job = Job { pieces: pieces.to_vec(), stretches: vec![stretch(*len)], ..Job::default() };
-            let input = vec![7; *len];
-            // Bytes of an earlier job.
-            let mut output = vec![9; *len];
-            let parts = job.parts(&mut output, 3500);
-            assert_eq!(&parts.iter().map(|part| part.output.len()).collect::<Vec<_>>(), sizes);
-            for part in parts {
-                let done = Decoder::default().decode_part(&job, part, &input, nothing_encrypted).unwrap();
-                assert!(done.lost.is_empty() && done.zeros.is_empty());
-            }
-            let mut expected = vec![0; *len];
-            for piece in *pieces {
-                expected[piece.output..piece.output + piece.output_len].fill(7);
-            }
-            assert!(output == expected);
-        }
-    }
 
     #[test]
     fn short_holes_are_filled_within_the_bound() {

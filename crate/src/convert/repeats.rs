@@ -45,7 +45,7 @@ pub(super) enum RepeatOutcome {
     Unknown,
 }
 
-/// The units of a part of a job.
+/// The units of a job.
 pub(super) struct Units<'a> {
     pub(super) units: Vec<Unit<'a>>,
     pub(super) repeats: Vec<Repeat<'a>>,
@@ -98,11 +98,11 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// Whether the unit that `repeat` equals is all zeros. `output` begins at `base` in the job's output.
-    pub(super) fn is_zero(&mut self, repeat: &Repeat<'a>, output: &[u8], base: usize) -> bool {
+    /// Whether the unit that `repeat` equals is all zeros in `output`, that of the job.
+    pub(super) fn is_zero(&mut self, repeat: &Repeat<'a>, output: &[u8]) -> bool {
         let unit = &mut self.units[repeat.of];
-        let Range { start, end } = unit.output();
-        *unit.is_zero.get_or_insert_with(|| is_zero(&output[start - base..end - base]))
+        let range = unit.output();
+        *unit.is_zero.get_or_insert_with(|| is_zero(&output[range]))
     }
 }
 
