@@ -39,8 +39,8 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
     ) -> Result<Option<Self>> {
         let reserved = layout.reserved();
         let assembler = layout.assembler(stamp)?;
-        let begun = |assembler| Self { target, reserved, assembler: RefCell::new(assembler), pass, end: Cell::new(0) };
-        Ok(assembler.map(begun))
+        let of = |assembler| Self { target, reserved, assembler: RefCell::new(assembler), pass, end: Cell::new(0) };
+        Ok(assembler.map(of))
     }
 
     /// The length of the output so far, in bytes.

@@ -87,26 +87,26 @@ pub async fn convert<E: Executor>(
     resume(image, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
-/// Resumes an interrupted [`convert`] of the same image to the same output. `begun` is the last [`Progress::settled`]
+/// Resumes an interrupted [`convert`] of the same image to the same output. `start` is the last [`Progress::settled`]
 /// of the earlier conversion: everything before it must be in the output. The output must be plain, and its
 /// target must take writes in any order.
 pub async fn resume<E: Executor>(
     image: &Image,
     executor: &E,
     output: &Output<'_, E::Bytes>,
-    begun: ResumePoint,
+    start: ResumePoint,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
     let end = GuestOffset(image.virtual_size());
     // A unit is written by one job only. The last one of the disk may be short.
-    let guest = if begun.guest >= end { end } else { begun.guest.align_down(limits.unit) };
-    let begun = ResumePoint { guest, ..begun };
+    let guest = if start.guest >= end { end } else { start.guest.align_down(limits.unit) };
+    let start = ResumePoint { guest, ..start };
     let checks = check_manifest(image.manifest());
     let _limited = image.blocks().map(BlockSource::limited);
-    let plan = || Plan::of_image(image, limits, begun);
-    let done = run(plan, checks, executor, output, begun, progress, cancel).await;
+    let conversion = Conversion { executor, output, start, progress };
+    let done = conversion.run(|| Plan::of_image(image, limits, start), checks, cancel).await;
     let mut done = done.map_err(|error| image.explain(error))?;
     if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {
         done.notices.retain(|notice| notice.code != SECTOR_SIZE);
@@ -126,9 +126,9 @@ pub async fn convert_in_order<E: Executor>(
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
     let checks = check_manifest(disk.manifest());
+    let conversion = Conversion { executor, output, start: ResumePoint::default(), progress };
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?));
-    let done = run(plan, checks, executor, output, ResumePoint::default(), progress, cancel).await;
-    done.map_err(|error| disk.explain(error))
+    conversion.run(plan, checks, cancel).await.map_err(|error| disk.explain(error))
 }
 
 async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
@@ -138,39 +138,173 @@ async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
     }
 }
 
-/// Converts the disk of `plan`. `checks` run concurrently and add notices; the target is finished only after both.
-async fn run<E: Executor>(
-    plan: impl Fn() -> Result<Plan>,
-    checks: impl Future<Output = Result<Vec<Notice>>>,
-    executor: &E,
-    output: &Output<'_, E::Bytes>,
-    begun: ResumePoint,
-    progress: &dyn Fn(Progress),
-    cancel: &Cancel,
-) -> Result<Converted> {
-    let conversion = async {
-        let transferred = async {
-            let (mut pass, mut size) = (Pass::Only, output.layout.output_size());
-            if output.reads_twice()? {
-                let measuring = |done: Progress| progress(Progress { measuring: true, ..done });
-                let (done, first) = transfer(plan()?, executor, output, (Pass::First, None), begun, &measuring).await?;
-                (pass, size) = (Pass::Second(first), Some(done.output_size));
-            }
-            let (mut done, _) = transfer(plan()?, executor, output, (pass, size), begun, progress).await?;
-            done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
-            progress(done.progress);
+/// What a conversion runs its jobs by, where their data goes, from where in the disk, and the listener to its progress.
+struct Conversion<'a, E: Executor> {
+    executor: &'a E,
+    output: &'a Output<'a, E::Bytes>,
+    start: ResumePoint,
+    progress: &'a dyn Fn(Progress),
+}
+
+impl<E: Executor> Conversion<'_, E> {
+    /// Converts the disk of `plan`. `checks` run concurrently and add notices; the target is finished only after both.
+    async fn run(
+        &self,
+        plan: impl Fn() -> Result<Plan>,
+        checks: impl Future<Output = Result<Vec<Notice>>>,
+        cancel: &Cancel,
+    ) -> Result<Converted> {
+        let conversion = async {
+            let (mut done, notices) = try_join(self.passes(plan), checks).await?;
+            done.notices.extend(notices);
+            self.output.target.finish().await?;
             Ok(done)
         };
-        let (mut done, notices) = try_join(transferred, checks).await?;
-        done.notices.extend(notices);
-        output.target.finish().await?;
-        Ok(done)
-    };
-    let result = cancel.or(conversion).await;
-    if result.is_err() {
-        output.target.abort().await;
+        let result = cancel.or(conversion).await;
+        if result.is_err() {
+            self.output.target.abort().await;
+        }
+        result
     }
-    result
+
+    /// Writes the whole output, after a first pass over the disk if the output needs it.
+    async fn passes(&self, plan: impl Fn() -> Result<Plan>) -> Result<Converted> {
+        let (mut pass, mut size) = (Pass::Only, self.output.layout.output_size());
+        if self.output.reads_twice()? {
+            let measuring = |done: Progress| (self.progress)(Progress { measuring: true, ..done });
+            let first =
+                Conversion { executor: self.executor, output: self.output, start: self.start, progress: &measuring };
+            let (done, first) = first.transfer(plan()?, Pass::First, None).await?;
+            (pass, size) = (Pass::Second(first), Some(done.output_size));
+        }
+        let (mut done, _) = self.transfer(plan()?, pass, size).await?;
+        done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
+        (self.progress)(done.progress);
+        Ok(done)
+    }
+
+    /// Runs all jobs and finishes the output, but not the target. `size` is that of the output in bytes, if it is known. A first
+    /// pass does not touch the target; it returns the first bytes of the output.
+    async fn transfer(&self, plan: Plan, pass: Pass, size: Option<u64>) -> Result<(Converted, Vec<Write>)> {
+        let &Self { executor, output, start, progress } = self;
+        let guest_total = plan.virtual_size();
+        let mut tally = Tally::new(&plan, start);
+        let in_flight = self.jobs_in_flight(plan.largest_unit());
+        let notices_of_disk = plan.notices();
+        let is_first = matches!(pass, Pass::First);
+        let output_writer = &OutputWriter::new(output, pass)?;
+        if !is_first {
+            output.target.open(guest_total.and(size)).await?;
+        }
+        progress(tally.done);
+        tally.done.written += output_writer.begin().await?;
+        let workload = executor.workload();
+        let mut regions = Regions::new(output.layout.unit(), guest_total, start);
+        let jobs =
+            try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
+        let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
+            .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
+            .map_ok(|((range, region), mut lost, job)| async move {
+                let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
+                let mut executed = executor.execute(job).await?;
+                executed.lost.append(&mut lost);
+                executed.written += output_writer.place(index, region, &stretches, executed.output.as_ref()).await?;
+                if let Some((bytes, _)) = executed.output.take() {
+                    executor.take_back(bytes);
+                }
+                Ok((range, data, executed))
+            })
+            .try_buffer_unordered(in_flight);
+        pin_mut!(finished);
+        while let Some((range, data, executed)) = finished.try_next().await? {
+            tally.add(range, data, executed);
+            progress(tally.done);
+            if guest_total.is_none() {
+                // Fails as soon as the disk exceeds the format's limit.
+                output.layout.resized(tally.done.guest_done)?;
+            }
+        }
+        let mismatch = tally.mismatch()?;
+        let virtual_size = tally.done.guest_done;
+        let resized = if guest_total.is_none() { Some(output.layout.resized(virtual_size)?) } else { None };
+        let layout = resized.as_deref().unwrap_or(output.layout);
+        let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
+        tally.done.written += written;
+        let sectors = tally.large_sectors.then(sector_size::notice);
+        let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).chain(mismatch).collect();
+        let lost = tally.lost.finish();
+        Ok((Converted { progress: tally.done, virtual_size, output_size, notices, lost }, first))
+    }
+
+    /// How many jobs to have in flight for a disk whose largest indivisible unit has `largest_unit` bytes.
+    fn jobs_in_flight(&self, largest_unit: u64) -> usize {
+        let workload = self.executor.workload();
+        let largest = workload.job_bytes.max(self.output.weight(largest_unit));
+        // Executors queue `ahead` jobs whatever their size: too many of the largest ones would not fit into the memory.
+        let ahead = if self.output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
+        workload.jobs_in_flight(largest) + ahead
+    }
+}
+
+/// The sum of the finished jobs of a pass.
+struct Tally {
+    done: Progress,
+    settled: Settled,
+    lost: LostRanges,
+    large_sectors: bool,
+    /// See [`Plan::position`].
+    position: Option<Rc<Cell<u64>>>,
+    /// See [`Plan::sum`].
+    sum: Option<(DiskSum, bool)>,
+}
+
+impl Tally {
+    fn new(plan: &Plan, start: ResumePoint) -> Self {
+        let ResumePoint { guest: GuestOffset(guest_done), written } = start;
+        Self {
+            done: Progress {
+                guest_total: plan.virtual_size(),
+                guest_done,
+                written,
+                settled: start,
+                ..Progress::default()
+            },
+            settled: Settled::new(start),
+            lost: LostRanges::default(),
+            large_sectors: false,
+            position: plan.position(),
+            sum: plan.sum(),
+        }
+    }
+
+    /// Adds a job that accounts for `range`, of which the image stores `data` bytes as data.
+    fn add<B>(&mut self, range: GuestRange, data: u64, executed: ExecutedJob<B>) {
+        let done = &mut self.done;
+        done.guest_done += range.len();
+        done.latest = range;
+        done.data_done += data;
+        done.read = self.position.as_ref().map_or(done.read + executed.read, |position| position.get());
+        done.written += executed.written;
+        self.settled.add(range, executed.written);
+        done.settled = self.settled.point;
+        self.lost.add(range, executed.lost);
+        self.large_sectors |= executed.large_sectors;
+        if let Some((sum, _)) = &mut self.sum {
+            sum.add(range, executed.crc);
+        }
+    }
+
+    /// Compares the disk with its stated checksum, if there is one. In a salvage, returns a notice if they differ; otherwise fails with
+    /// `corrupt`.
+    fn mismatch(&self) -> Result<Option<Notice>> {
+        match &self.sum {
+            Some((sum, is_salvaged)) => match sum.check() {
+                Err(_) if *is_salvaged => Ok(Some(sum.stated.mismatch())),
+                checked => checked.map(|()| None),
+            },
+            None => Ok(None),
+        }
+    }
 }
 
 /// The source of a conversion's jobs.
@@ -189,12 +323,12 @@ enum Plan {
 }
 
 impl Plan {
-    fn of_image(image: &Image, limits: JobLimits, begun: ResumePoint) -> Result<Self> {
-        let rest = GuestRange { start: begun.guest, end: GuestOffset(image.virtual_size()) };
+    fn of_image(image: &Image, limits: JobLimits, start: ResumePoint) -> Result<Self> {
+        let rest = GuestRange { start: start.guest, end: GuestOffset(image.virtual_size()) };
         let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
         let checksum = match image.checksum().cloned() {
             // The earlier conversion has read the start of the disk, so the checksum of the whole disk cannot be computed.
-            Some(Checksum::Of(stated)) if begun.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
+            Some(Checksum::Of(stated)) if start.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
             checksum => checksum,
         };
         let planner = match &checksum {
@@ -268,89 +402,6 @@ impl Plan {
             Self::InOrder(planner) => planner.next().await,
         }
     }
-}
-
-/// Runs all jobs and finishes the output, but not the target. `size` is that of the output in bytes, if it is known. A first
-/// pass does not touch the target; it returns the first bytes of the output.
-async fn transfer<E: Executor>(
-    plan: Plan,
-    executor: &E,
-    output: &Output<'_, E::Bytes>,
-    (pass, size): (Pass, Option<u64>),
-    begun: ResumePoint,
-    progress: &dyn Fn(Progress),
-) -> Result<(Converted, Vec<Write>)> {
-    let Output { layout, target, .. } = output;
-    let guest_total = plan.virtual_size();
-    let workload = executor.workload();
-    let largest = workload.job_bytes.max(output.weight(plan.largest_unit()));
-    // Executors queue `ahead` jobs whatever their size: too many of the largest ones would not fit into the memory.
-    let ahead = if output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
-    let (position, notices_of_disk, mut sum) = (plan.position(), plan.notices(), plan.sum());
-    let is_first = matches!(pass, Pass::First);
-    let output_writer = OutputWriter::new(output, pass)?;
-    if !is_first {
-        target.open(guest_total.and(size)).await?;
-    }
-    let mut lost_ranges = LostRanges::default();
-    let mut large_sectors = false;
-    let ResumePoint { guest: GuestOffset(guest_done), written } = begun;
-    let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
-    let mut settled = Settled::new(begun);
-    progress(done);
-    let output_writer = &output_writer;
-    done.written += output_writer.begin().await?;
-    let mut regions = Regions::new(layout.unit(), guest_total, begun);
-    let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
-    let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
-        .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
-        .map_ok(|((range, region), mut lost, job)| async move {
-            let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
-            let mut executed = executor.execute(job).await?;
-            lost.splice(0..0, executed.lost.drain(..));
-            executed.written += output_writer.place(index, region, &stretches, executed.output.as_ref()).await?;
-            if let Some((bytes, _)) = executed.output.take() {
-                executor.take_back(bytes);
-            }
-            Ok((range, data, lost, executed))
-        })
-        .try_buffer_unordered(workload.jobs_in_flight(largest) + ahead);
-    pin_mut!(finished);
-    while let Some((range, data, lost, executed)) = finished.try_next().await? {
-        done.guest_done += range.len();
-        done.latest = range;
-        done.data_done += data;
-        done.read = position.as_ref().map_or(done.read + executed.read, |position| position.get());
-        done.written += executed.written;
-        settled.add(range, executed.written);
-        done.settled = settled.point;
-        lost_ranges.add(range, lost);
-        large_sectors |= executed.large_sectors;
-        if let Some((sum, _)) = &mut sum {
-            sum.add(range, executed.crc);
-        }
-        progress(done);
-        if guest_total.is_none() {
-            // Fails as soon as the disk exceeds the format's limit.
-            layout.resized(done.guest_done)?;
-        }
-    }
-    let mismatch = match &sum {
-        Some((sum, is_salvaged)) => match sum.check() {
-            Err(_) if *is_salvaged => Some(sum.stated.mismatch()),
-            checked => checked.map(|()| None)?,
-        },
-        None => None,
-    };
-    let virtual_size = done.guest_done;
-    let resized = if guest_total.is_none() { Some(layout.resized(virtual_size)?) } else { None };
-    let layout = resized.as_deref().unwrap_or(*layout);
-    let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
-    done.written += written;
-    let lost = lost_ranges.finish();
-    let sectors = large_sectors.then(sector_size::notice);
-    let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).chain(mismatch).collect();
-    Ok((Converted { progress: done, virtual_size, output_size, notices, lost }, first))
 }
 
 /// Divides the disk among jobs, in the order in which they are planned.

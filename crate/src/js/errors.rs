@@ -131,6 +131,6 @@ pub(super) fn failed(thrown: JsValue) -> Error {
 }
 
 /// Awaits an operation of a target.
-pub(super) async fn settled(begun: std::result::Result<Promise, JsValue>) -> Result<()> {
-    JsFuture::from(begun.map_err(failed)?).await.map(drop).map_err(failed)
+pub(super) async fn settled(operation: std::result::Result<Promise, JsValue>) -> Result<()> {
+    JsFuture::from(operation.map_err(failed)?).await.map(drop).map_err(failed)
 }

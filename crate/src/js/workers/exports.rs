@@ -215,7 +215,7 @@ impl OpenImage {
                 to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
         let target = super::targets::target(&target)?;
-        let (begun, disk_size) = (output.what_is_there(), output.disk_size());
+        let (start, disk_size) = (output.resume_point(), output.disk_size());
         let (layout, stamp) = (output.layout(self.image("asked for its size").ok())?, output.stamp());
         let may_read_twice = output.two_pass();
         let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
@@ -224,10 +224,10 @@ impl OpenImage {
                 let given = image.given().collect();
                 let executor =
                     Workers::new(dispatch, workers, memory as u64, image.files().clone(), given).ahead(ahead);
-                let is_resumed = begun.guest.0 > 0;
+                let is_resumed = start.guest.0 > 0;
                 // The conversion reports a failure.
                 let of_start = if is_resumed { cancel.or(notice_of_start(&image)).await.ok().flatten() } else { None };
-                let mut done = resume(&image, &executor, &output, begun, &report, &cancel).await?;
+                let mut done = resume(&image, &executor, &output, start, &report, &cancel).await?;
                 done.notices.extend(of_start);
                 done
             }

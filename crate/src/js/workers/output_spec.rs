@@ -32,10 +32,10 @@ extern "C" {
     fn seconds(this: &OutputSpec) -> f64;
     #[wasm_bindgen(method, getter)]
     fn random(this: &OutputSpec) -> Uint8Array;
-    #[wasm_bindgen(method, getter)]
-    fn begun(this: &OutputSpec) -> f64;
+    #[wasm_bindgen(method, getter, js_name = begun)]
+    fn resume_from(this: &OutputSpec) -> f64;
     #[wasm_bindgen(method, getter, js_name = begunWritten)]
-    fn begun_written(this: &OutputSpec) -> f64;
+    fn written_before(this: &OutputSpec) -> f64;
 }
 
 impl OutputSpec {
@@ -43,7 +43,7 @@ impl OutputSpec {
     /// format or option.
     pub(super) fn layout(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Layout>> {
         let format = output::by_name(&self.format())?;
-        let options = Options::new(format, &given(&self.format_options()))?;
+        let options = Options::new(format, &pairs_of(&self.format_options()))?;
         layout_for(format, &options, image.map(|image| image.virtual_size()).or(self.disk_size()))
     }
 
@@ -52,8 +52,8 @@ impl OutputSpec {
         self.disk_size_or_none().map(|size| size as u64)
     }
 
-    pub(super) fn what_is_there(&self) -> ResumePoint {
-        ResumePoint { guest: GuestOffset(self.begun() as u64), written: self.begun_written() as u64 }
+    pub(super) fn resume_point(&self) -> ResumePoint {
+        ResumePoint { guest: GuestOffset(self.resume_from() as u64), written: self.written_before() as u64 }
     }
 
     pub(super) fn stamp(&self) -> Stamp {
@@ -116,7 +116,7 @@ fn as_map<S: Serializer>(
 }
 
 /// The names and values in `options`.
-fn given(options: &Object) -> Vec<(String, String)> {
+fn pairs_of(options: &Object) -> Vec<(String, String)> {
     let text = |entry: &Array, at| entry.get(at).as_string().unwrap_or_default();
     Object::entries(options)
         .iter()
@@ -161,7 +161,7 @@ pub(super) fn formats(size: DiskSize) -> Vec<OutputMessage> {
 /// [`OutputFormat::layout`] does.
 pub(super) fn output(name: &str, options: &Object, size: DiskSize) -> Result<OutputMessage> {
     let format = output::by_name(name)?;
-    let options = Options::new(format, &given(options))?;
+    let options = Options::new(format, &pairs_of(options))?;
     let described = describe(format, &options, size);
     if !described.needs_size {
         layout_for(format, &options, size.known())?;
