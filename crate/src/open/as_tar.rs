@@ -18,8 +18,8 @@ const LONGEST_NAME: usize = 99;
 /// A tar archive with these files.
 pub(super) struct AsTar {
     members: Rc<[Member]>,
-    /// The number of members that were begun.
-    begun: usize,
+    /// The index of the next member.
+    next: usize,
     current: Option<Current>,
     /// Bytes of the archive, and how many of them were read.
     ready: (Vec<u8>, usize),
@@ -35,13 +35,13 @@ struct Current {
 
 impl AsTar {
     pub(super) fn new(members: Rc<[Member]>) -> Self {
-        Self { members, begun: 0, current: None, ready: (Vec::new(), 0), is_ended: false, position: 0 }
+        Self { members, next: 0, current: None, ready: (Vec::new(), 0), is_ended: false, position: 0 }
     }
 
     /// Begins the next file, or the end of the archive.
-    fn next(&mut self) -> Result<()> {
+    fn begin_next(&mut self) -> Result<()> {
         let mut bytes = Vec::new();
-        match self.members.get(self.begun) {
+        match self.members.get(self.next) {
             Some(member) => {
                 let (name, size) = (member.name.as_bytes(), member.source.size());
                 if name.len() > LONGEST_NAME {
@@ -49,7 +49,7 @@ impl AsTar {
                 }
                 bytes.extend(header(&name[..name.len().min(LONGEST_NAME)], size, 0));
                 self.current = Some(Current { stream: member.stream()?, left: size });
-                self.begun += 1;
+                self.next += 1;
             }
             None => {
                 bytes.resize(END as usize, 0);
@@ -81,7 +81,7 @@ impl AsTar {
             } else if self.is_ended {
                 break;
             } else {
-                self.next()?;
+                self.begin_next()?;
             }
         }
         Ok(done)
@@ -95,14 +95,14 @@ impl AsTar {
             return Err(self.other_size());
         }
         self.position += current.stream.file_position();
-        let size = self.members[self.begun - 1].source.size();
+        let size = self.members[self.next - 1].source.size();
         self.ready = (vec![0; (size.next_multiple_of(BLOCK) - size) as usize], 0);
         Ok(())
     }
 
     /// The error for a file of 4 GiB or more whose size a zip archive states modulo 2^32.
     fn other_size(&self) -> Error {
-        let name = shown(&self.members[self.begun - 1].name);
+        let name = shown(&self.members[self.next - 1].name);
         let message = format!("'{name}' does not have the size that the archive states; unpack the archive first");
         Error::new(ErrorKind::Unsupported, message).coded("not-in-order").field("container", "zip")
     }

@@ -104,48 +104,9 @@ pub(crate) async fn image_in(
     let Contents { members, is_ended } = contents;
     let files = pieces::joined(&members)?;
     let machines = Machines::among(&files, snapshot).await?;
-    let (mut disks, unknown) = disks_among(&files, &machines, tables).await?;
-    let images: Vec<_> = disks.iter().filter_map(Listed::image).collect();
-    let named = named_beside(&images, &files, choosing, tables).await?;
-    let is_known = !images.is_empty() || !named.is_empty();
-    let missing = disks.iter().find_map(|disk| match disk {
-        Listed::Missing(disk) => Some(disk.clone()),
-        Listed::There(..) => None,
-    });
-    if !is_known && missing.is_none() {
-        if !files.is_empty() && !is_ended {
-            return Err(Error::truncated("the rest of the archive", HostOffset(size), size));
-        }
-        if unknown.is_empty() {
-            return Err(no_image(container, &files));
-        }
-    }
-    let raw_beside = match &disks[..] {
-        [Listed::There(image, None)] if choosing.is_open() => raw_beside(image, &unknown, tables).await?,
-        _ => None,
-    };
-    let others = if is_known || missing.is_some() { named } else { unknown };
-    disks.extend(others.into_iter().map(|image| Listed::There(image, None)));
-    let is_known = is_known || missing.is_some();
-    if !machines.are_folders() {
-        // A package with a missing disk is an archive of the others.
-        disks.retain(|disk| disk.image().is_some());
-    }
-    let mut list = DiskList {
-        disks: disks.iter().map(|disk| disk.info(&machines)).collect(),
-        machine: machines.name().map(str::to_owned),
-        snapshots: machines.snapshots(),
-        is_in_snapshot: machines.are_in_snapshot,
-        raw_beside,
-        capacity: None,
-    };
-    let is_any_there = disks.iter().any(|disk| disk.image().is_some());
-    if let Some(missing) = missing
-        && choosing.is_open()
-        && (disks.len() < 2 || !is_any_there)
-    {
-        return Err(machines.missing(&missing, &list));
-    }
+    let cut_at = (!is_ended).then_some(size);
+    let Offered { mut disks, is_known, mut list } =
+        offered(container, &files, &machines, choosing, cut_at, tables).await?;
     let chosen = if is_known {
         choosing.choose(Holder::Archive(container), &list)?
     } else {
@@ -178,6 +139,69 @@ pub(crate) async fn image_in(
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
     let members = members.into();
     Ok(ImageIn::Found(Found { image, file_type, stated, needs_all, list, beside, members, is_ended }))
+}
+
+/// The disks of a container from which one is chosen.
+struct Offered {
+    disks: Vec<Listed>,
+    /// Whether a disk is known by its content, by a configuration or by the caller. Otherwise they are all files that may be raw disks.
+    is_known: bool,
+    list: DiskList,
+}
+
+/// Lists the disks among `files`, those of a `container` that ends too early, at `cut_at`, if that is given. Fails with `unsupported` if
+/// there are none, with `corrupt` if the container ends before the first one, and with `missing-file` if the file of the only one is
+/// missing, or all are.
+async fn offered(
+    container: &str,
+    files: &[Member],
+    machines: &Machines,
+    choosing: Choosing<'_>,
+    cut_at: Option<u64>,
+    tables: &Rc<TableCache>,
+) -> Result<Offered> {
+    let (mut disks, unknown) = disks_among(files, machines, tables).await?;
+    let images: Vec<_> = disks.iter().filter_map(Listed::image).collect();
+    let named = named_beside(&images, files, choosing, tables).await?;
+    let missing = disks.iter().find_map(|disk| match disk {
+        Listed::Missing(disk) => Some(disk.clone()),
+        Listed::There(..) => None,
+    });
+    let is_known = !images.is_empty() || !named.is_empty() || missing.is_some();
+    if !is_known {
+        if let Some(size) = cut_at.filter(|_| !files.is_empty()) {
+            return Err(Error::truncated("the rest of the archive", HostOffset(size), size));
+        }
+        if unknown.is_empty() {
+            return Err(no_image(container, files));
+        }
+    }
+    let raw_beside = match &disks[..] {
+        [Listed::There(image, None)] if choosing.is_open() => raw_beside(image, &unknown, tables).await?,
+        _ => None,
+    };
+    let others = if is_known { named } else { unknown };
+    disks.extend(others.into_iter().map(|image| Listed::There(image, None)));
+    if !machines.are_folders() {
+        // A package with a missing disk is an archive of the others.
+        disks.retain(|disk| disk.image().is_some());
+    }
+    let list = DiskList {
+        disks: disks.iter().map(|disk| disk.info(machines)).collect(),
+        machine: machines.name().map(str::to_owned),
+        snapshots: machines.snapshots(),
+        is_in_snapshot: machines.are_in_snapshot,
+        raw_beside,
+        capacity: None,
+    };
+    let is_any_there = disks.iter().any(|disk| disk.image().is_some());
+    if let Some(missing) = missing
+        && choosing.is_open()
+        && (disks.len() < 2 || !is_any_there)
+    {
+        return Err(machines.missing(&missing, &list));
+    }
+    Ok(Offered { disks, is_known, list })
 }
 
 /// Finds the disks among `files`: those of `machines`, in their order, and without the folder of a machine the other images. The second

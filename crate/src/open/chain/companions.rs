@@ -22,15 +22,10 @@ pub(super) struct Companions<'a> {
     by_folded_name: NameIndex,
 }
 
-/// The name under which an image may refer to `companion`.
-fn given_name(companion: &Companion) -> &str {
-    companion.stands_for.as_deref().unwrap_or(&companion.name)
-}
-
 impl<'a> Companions<'a> {
     pub(crate) fn new(options: &'a OpenOptions) -> Self {
         let given = &options.companions;
-        let by = |key: fn(&str) -> String| NameIndex::new(given.iter().map(|companion| key(given_name(companion))));
+        let by = |key: fn(&str) -> String| NameIndex::new(given.iter().map(|companion| key(companion.stated_name())));
         Self {
             image: options.name.as_deref().unwrap_or("the image"),
             given,
@@ -79,8 +74,8 @@ impl<'a> Companions<'a> {
             )),
             [] => Ok(None),
             [at] if self.given[at].is_image => Err(ambiguous(&reference.name, role, "the image itself")),
-            [at] if is_unclear && given_name(&self.given[at]).contains(['/', '\\']) => {
-                let given = shown(given_name(&self.given[at]));
+            [at] if is_unclear && self.given[at].stated_name().contains(['/', '\\']) => {
+                let given = shown(self.given[at].stated_name());
                 let what = format!("'{given}' in its last part only, in which an image above does too");
                 Err(ambiguous(&reference.name, role, &what))
             }

@@ -226,36 +226,12 @@ impl Chain {
         let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
         let (mut place, mut file_type) = (None, None);
         if may_be_packed(reference) {
-            let found = match parents.unpacked(id) {
-                Some(known) => known.clone(),
-                None => InnerFile::of(file.clone(), self.salvage, &self.tables).await?,
-            };
-            place = found.place;
-            if let FileType::Container(container) = found.file_type {
-                let message = format!(
-                    "The {} is {}, which is decoded in order, but must be read at any position; unpack it first",
-                    reference.role, container.label
-                );
-                return Err(not_read_in_order(message, Some(container.name)).within(place));
-            }
-            file_type = Some(found.file_type);
+            let found = self.unpacked(id, file.clone(), reference, parents).await?;
+            (place, file_type) = (found.place, Some(found.file_type));
             (*file, how.missing) = (found.source, found.missing);
         }
         let source = self.tables.over(file.clone());
-        let (format, guessed) = match &reference.format {
-            Some(name) => (format::of_backing_file(name)?, false),
-            None => {
-                let file_type = match file_type {
-                    Some(file_type) => file_type,
-                    None => identify_as_qemu(&*source).await?,
-                };
-                match file_type {
-                    FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_companion(name)),
-                    FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => (format, false),
-                    _ => (RAW, true),
-                }
-            }
-        };
+        let (format, guessed) = format_below(&*source, name, reference, file_type).await?;
         let opened = format.open(source, how).await;
         let disk = opened.map_err(|error| error.within(place.clone()))?;
         let (child, child_format) = match self.layers.last() {
@@ -266,6 +242,27 @@ impl Chain {
         let notice = check.run(&*disk, &**file).await?;
         *file = disk.data_source(file.clone());
         Ok(OpenedLayer { disk, guessed, place, notice })
+    }
+
+    /// Finds the layer below inside the archives around it, in the file `id`. Fails with `unsupported` if it is in a container that is
+    /// decoded in order.
+    async fn unpacked(
+        &self,
+        id: FileId,
+        file: Rc<dyn Source>,
+        reference: &Reference,
+        parents: &ParentSearch,
+    ) -> Result<InnerFile> {
+        let found = match parents.unpacked(id) {
+            Some(known) => known.clone(),
+            None => InnerFile::of(file, self.salvage, &self.tables).await?,
+        };
+        let FileType::Container(container) = found.file_type else { return Ok(found) };
+        let message = format!(
+            "The {} is {}, which is decoded in order, but must be read at any position; unpack it first",
+            reference.role, container.label
+        );
+        Err(not_read_in_order(message, Some(container.name)).within(found.place))
     }
 
     /// Adds `layer`, stored in `file`, and resolves its references. Returns the file of the layer below with the
@@ -399,6 +396,28 @@ fn may_be_packed(reference: &Reference) -> bool {
     match &reference.format {
         Some(format) => format != RAW.name && !file_name::is_protocol(format),
         None => reference.identity.is_some(),
+    }
+}
+
+/// Returns the format of the layer below, the file `source` called `name`: the one that `reference` states, or else that of its
+/// `file_type`, which is identified as QEMU does if it is not known. The second value states whether it is raw by default.
+async fn format_below(
+    source: &dyn Source,
+    name: &str,
+    reference: &Reference,
+    file_type: Option<FileType>,
+) -> Result<(&'static Format, bool)> {
+    if let Some(stated) = &reference.format {
+        return Ok((format::stated(stated)?, false));
+    }
+    let file_type = match file_type {
+        Some(file_type) => file_type,
+        None => identify_as_qemu(source).await?,
+    };
+    match file_type {
+        FileType::Ambiguous(ambiguity) => Err(ambiguity.of_companion(name)),
+        FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => Ok((format, false)),
+        _ => Ok((RAW, true)),
     }
 }
 

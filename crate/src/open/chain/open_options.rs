@@ -67,6 +67,13 @@ pub struct Companion {
     pub is_image: bool,
 }
 
+impl Companion {
+    /// The name by which an image or a configuration may refer to the file.
+    pub(crate) fn stated_name(&self) -> &str {
+        self.stands_for.as_deref().unwrap_or(&self.name)
+    }
+}
+
 /// The statements of a machine's configuration about one of its disks.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,8 +14,7 @@ use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
 use crate::open::Opened;
-use crate::open::chain::open_options::StatedDisk;
-use crate::open::chain::open_options::{Companion, OpenOptions};
+use crate::open::chain::open_options::{Companion, OpenOptions, StatedDisk};
 use crate::open::disk_choice::{Chosen, Holder};
 use crate::open::identify::{FileType, identify};
 use crate::open::split::pieces::{piece_name, pieces_among};
@@ -52,39 +51,19 @@ struct Found<'a> {
     missing_piece: Option<String>,
 }
 
-/// The name by which a configuration may refer to `companion`.
-fn given_name(companion: &Companion) -> &str {
-    companion.stands_for.as_deref().unwrap_or(&companion.name)
-}
-
 /// Finds the disk that `options` state, or the only one, of the machine whose configuration of this `kind` is `source`, or the disks to
 /// choose from. `None` if the configuration is too long or names no disks.
 ///
-/// Fails with `missing-file` if the file of the disk, a piece of it, or all files are missing; with `usage` if the stated disk or the snapshot does not exist, or if it is unclear which file is a disk; with `unsupported` if
-/// the disk is encrypted, and with `source`.
+/// Fails with `missing-file` if the file of the disk, a piece of it, or all files are missing; with `usage` if the stated disk or the
+/// snapshot does not exist, or if it is unclear which file is a disk; with `unsupported` if the disk is encrypted, and with `source`.
 pub(in crate::open) async fn disk_of_machine(
     kind: Kind,
     source: &dyn Source,
     options: &OpenOptions,
     tables: &Rc<TableCache>,
 ) -> Result<Option<Opened>> {
-    let Some(text) = text_in(source).await? else { return Ok(None) };
+    let Some((machine, is_in_snapshot)) = machine_of(kind, source, options).await? else { return Ok(None) };
     let path = options.name.as_deref().unwrap_or_default();
-    let mut machine = kind.read(&text);
-    if machine.is_encrypted && machine.disks.is_empty() {
-        return Err(Error::encrypted_machine(kind.encrypts_by()));
-    }
-    if machine.disks.is_empty() {
-        return Ok(None);
-    }
-    if kind == Kind::Vmx {
-        machine.states = listed_snapshots(path, options).await?;
-    }
-    let is_in_snapshot = options.snapshot.is_some() && !machine.states.is_empty();
-    if let Some(snapshot) = options.snapshot.as_deref().filter(|_| is_in_snapshot) {
-        let at = state_of(&machine.states, snapshot)?;
-        machine.disks = std::mem::take(&mut machine.states[at].disks);
-    }
     let from = From { kind, path };
     let found = find_all(&machine, from, &options.companions)?;
     let choosing = options.choosing();
@@ -116,7 +95,7 @@ pub(in crate::open) async fn disk_of_machine(
     }
     let names = names(&options.companions);
     let parent = |path: &String| match names.find(path, &[path], from) {
-        Ok(Some(at)) => Ok(given_name(&options.companions[at]).to_owned()),
+        Ok(Some(at)) => Ok(options.companions[at].stated_name().to_owned()),
         Ok(None) => Ok(from.spelled(path)),
         Err(error) => Err(error),
     };
@@ -131,14 +110,36 @@ pub(in crate::open) async fn disk_of_machine(
     })))
 }
 
+/// Reads the machine of this `kind` from its configuration, `source`, with the disks of the stated snapshot, if it has any. The second
+/// value states whether it has. `None` if the configuration is too long or names no disks.
+async fn machine_of(kind: Kind, source: &dyn Source, options: &OpenOptions) -> Result<Option<(Machine, bool)>> {
+    let Some(text) = text_in(source).await? else { return Ok(None) };
+    let mut machine = kind.read(&text);
+    if machine.is_encrypted && machine.disks.is_empty() {
+        return Err(Error::encrypted_machine(kind.encrypts_by()));
+    }
+    if machine.disks.is_empty() {
+        return Ok(None);
+    }
+    if kind == Kind::Vmx {
+        machine.states = listed_snapshots(options.name.as_deref().unwrap_or_default(), options).await?;
+    }
+    let snapshot = options.snapshot.as_deref().filter(|_| !machine.states.is_empty());
+    if let Some(snapshot) = snapshot {
+        let at = state_of(&machine.states, snapshot)?;
+        machine.disks = std::mem::take(&mut machine.states[at].disks);
+    }
+    Ok(Some((machine, snapshot.is_some())))
+}
+
 fn names(companions: &[Companion]) -> FileNames {
-    FileNames::new(companions.iter().map(given_name))
+    FileNames::new(companions.iter().map(Companion::stated_name))
 }
 
 /// Returns the snapshots in the `.vmsd` of the `.vmx` at `path`; none without that file.
 async fn listed_snapshots(path: &str, options: &OpenOptions) -> Result<Vec<State>> {
     let wanted = snapshot_list(base_name(path));
-    let is_it = |companion: &&Companion| folded(base_name(given_name(companion))) == wanted;
+    let is_it = |companion: &&Companion| folded(base_name(companion.stated_name())) == wanted;
     let Some(list) = options.companions.iter().find(is_it) else { return Ok(Vec::new()) };
     Ok(text_in(&*list.source).await?.map_or_else(Vec::new, |text| snapshots_in(&text)))
 }
@@ -159,7 +160,7 @@ fn find_all<'a>(machine: &'a Machine, from: From<'_>, companions: &[Companion]) 
         found.push(match first {
             Some(at) if whole.is_none() => in_pieces(disk, at, companions),
             Some(at) => {
-                let name = base_name(given_name(&companions[at])).to_owned();
+                let name = base_name(companions[at].stated_name()).to_owned();
                 Found { disk, name, files: vec![at], missing_piece: None }
             }
             None => {
@@ -174,7 +175,9 @@ fn find_all<'a>(machine: &'a Machine, from: From<'_>, companions: &[Companion]) 
 
 /// Finds the other pieces of a disk whose first piece is the companion with the index `first`.
 fn in_pieces<'a>(disk: &'a MachineDisk, first: usize, companions: &[Companion]) -> Found<'a> {
-    let name_of = |companion| base_name(given_name(companion));
+    fn name_of(companion: &Companion) -> &str {
+        base_name(companion.stated_name())
+    }
     let name = name_of(&companions[first]);
     let pieces = pieces_among(name, companions.iter().map(name_of));
     let is_missing = disk.pieces.is_some_and(|count| (pieces.run as u64) < count);

@@ -178,11 +178,7 @@ impl SplitFile {
 
 /// The name by which `companion` may be a part. The image among its companions is one part.
 fn name_of(companion: &Companion) -> &str {
-    match &companion.stands_for {
-        Some(name) => name,
-        None if companion.is_image => "",
-        None => &companion.name,
-    }
+    if companion.is_image && companion.stands_for.is_none() { "" } else { companion.stated_name() }
 }
 
 /// An image and a file that may be its next part.
