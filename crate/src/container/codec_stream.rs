@@ -1,8 +1,7 @@
 //! Compressed files that a codec decodes as a stream: xz, zstd, lz4 and bzip2.
 
 use super::blocks::BlocksOf;
-use super::decoder_buffers::CompressedInput;
-use super::decoder_buffers::OutputWindow;
+use super::decoder_buffers::{CompressedInput, OutputWindow};
 use super::{Compression, Container, Content, LARGEST_WHOLE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Sample;

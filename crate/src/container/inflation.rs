@@ -1,7 +1,6 @@
 //! Inflates raw deflate data, or Deflate64 data, as it is read, with its CRC-32 and length.
 
-use super::decoder_buffers::CompressedInput;
-use super::decoder_buffers::OutputWindow;
+use super::decoder_buffers::{CompressedInput, OutputWindow};
 use crate::compress::crc;
 use crate::compress::inflate::InflateError;
 use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM, Step};

@@ -1,8 +1,7 @@
 //! A cache of decompressed clusters within a part of a job: if layers alternate, each cluster is used many times, in
 //! small pieces.
 
-use crate::compress::Compression;
-use crate::compress::renew;
+use crate::compress::{Compression, renew};
 use crate::error::Error;
 use crate::io::source::FileId;
 use crate::offsets::HostOffset;

@@ -1,6 +1,5 @@
 //! Conversion: plans extents into jobs and runs them through a pipeline. Reads ranges of a disk.
 
-mod assembly;
 mod cache;
 pub(crate) mod decoder;
 mod in_order;

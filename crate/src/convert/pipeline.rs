@@ -1,15 +1,13 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
-use super::assembly::Pass;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
-use super::output::{FinishedOutput, Output, OutputWriter};
+use super::output::{FinishedOutput, Output, OutputWriter, Pass};
 use super::plan::{JobLimits, Planner};
 use super::progress::{Cancel, Progress, ResumePoint, Settled};
 use super::sector_size;
 use super::sum::DiskSum;
-use super::workload::Workload;
-use super::workload::planned_ahead;
+use super::workload::{Workload, planned_ahead};
 use crate::compress::{GuestRun, Placement};
 use crate::container::block_source::BlockSource;
 use crate::disk::info::{Notice, SECTOR_SIZE};

@@ -3,8 +3,7 @@
 //! Every result is checked: in a private window, writes to full storage neither throw nor write.
 
 use super::bytes::JsBytes;
-use super::errors::STORAGE_FULL;
-use super::errors::failed;
+use super::errors::{STORAGE_FULL, failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
 use futures_util::FutureExt;

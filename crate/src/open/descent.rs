@@ -13,12 +13,10 @@ use crate::modules::prepare;
 use crate::open::chain::open_options::OpenOptions;
 use crate::open::disk_choice::{self, Choice, Choosing};
 use crate::open::disk_in_order::{DiskInOrder, several_files};
-use crate::open::identify::RawReason;
-use crate::open::identify::{FileType, identify, identify_start, is_raw_disk};
+use crate::open::identify::{FileType, RawReason, identify, identify_start, is_raw_disk};
 use crate::open::manifest::Manifest;
 use crate::open::members::{Found, ImageIn, image_in};
-use crate::open::origin::{Decoder, PackedFile};
-use crate::open::origin::{InputBudget, metered};
+use crate::open::origin::{Decoder, InputBudget, PackedFile, metered};
 use crate::open::refusals::{empty_file, empty_stream, not_read_in_order};
 use std::rc::Rc;
 

@@ -2,7 +2,6 @@
 //! Block", and the manual of GNU tar, "Basic Tar Format" and "GNU Extensions to the Archive Format".
 
 mod archive;
-mod files_in_order;
 mod member_header;
 mod scan;
 mod sparse_map;
@@ -10,10 +9,10 @@ mod sparse_map;
 use super::{Container, Content, Contents, Member};
 use crate::error::{Error, Result};
 use crate::io::pieces::{FilePiece, Pieces};
-use crate::io::source::{Slice, Source};
+use crate::io::source::{Slice, Source, zeroed};
+use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{ByteRange, HostOffset};
-use archive::Archive;
-use archive::BLOCK;
+use archive::{Archive, BLOCK, read_exact};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use scan::{HeaderScan, NextItem, RegularFile, padding};
@@ -28,7 +27,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
     content: Content::Members {
         list: |source, salvage| list(source, salvage).boxed_local(),
-        in_order: Some(|stream| Ok(Box::new(files_in_order::FilesInOrder::new(stream)))),
+        in_order: Some(|stream| Ok(Box::new(FilesInOrder::new(stream)))),
     },
 };
 
@@ -129,5 +128,190 @@ impl Archive for SeekableArchive {
 
     fn is_salvaged(&self) -> bool {
         self.salvage
+    }
+}
+
+/// Length of a read while skipping, in bytes.
+const PASSED: usize = 64 << 10;
+
+/// The files of an archive: see [`ByteStream::next_file`].
+struct FilesInOrder {
+    archive: StreamedArchive,
+    headers: HeaderScan,
+    file: Option<OpenFile>,
+    /// Whether the archive has an end mark. Known at the end.
+    is_marked: bool,
+}
+
+/// The file while it is read.
+struct OpenFile {
+    name: String,
+    map: SparseMap,
+    /// The position in the file, and the index of the first stretch that ends after it.
+    at: u64,
+    stretch: usize,
+    /// The data that was not read yet, and the padding after it, in bytes.
+    data: u64,
+    padding: u64,
+}
+
+impl OpenFile {
+    /// Returns the end of the data or hole at the current position, and whether it is a hole. At the end of the file,
+    /// the end is the position itself.
+    fn same_up_to(&self) -> (u64, bool) {
+        match self.map.stretches.get(self.stretch) {
+            Some(stretch) if self.at < stretch.start => (stretch.start, true),
+            Some(stretch) => (stretch.start + stretch.len, false),
+            None => (self.map.size, true),
+        }
+    }
+
+    /// Advances by `len` bytes, which must be all data or all hole.
+    fn advance(&mut self, len: u64) {
+        self.at += len;
+        if self.map.stretches.get(self.stretch).is_some_and(|stretch| self.at == stretch.start + stretch.len) {
+            self.stretch += 1;
+        }
+    }
+}
+
+impl FilesInOrder {
+    fn new(stream: Box<dyn ByteStream>) -> Self {
+        let archive = StreamedArchive { stream, position: 0, ahead: Vec::new() };
+        Self { archive, headers: HeaderScan::default(), file: None, is_marked: false }
+    }
+
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let Some(file) = &mut self.file else { return Ok(0) };
+        let mut done = 0;
+        while done < buf.len() && file.at < file.map.size {
+            let (end, is_hole) = file.same_up_to();
+            let len = (end - file.at).min((buf.len() - done) as u64) as usize;
+            let part = &mut buf[done..done + len];
+            if is_hole {
+                part.fill(0);
+            } else {
+                read_exact(&mut self.archive, part).await?;
+                file.data -= len as u64;
+            }
+            file.advance(len as u64);
+            done += len;
+        }
+        Ok(done)
+    }
+
+    /// See [`ByteStream::next_file`].
+    async fn next(&mut self) -> Result<bool> {
+        if let Some(OpenFile { data, padding, .. }) = self.file.take() {
+            if !self.archive.pass(data).await? {
+                return Err(self.archive.truncated());
+            }
+            self.archive.pass(padding).await?;
+        }
+        match self.headers.next_file(&mut self.archive).await? {
+            NextItem::File(RegularFile { name, len, map }) => {
+                self.file = Some(OpenFile { name, map, at: 0, stretch: 0, data: len, padding: padding(len) });
+                Ok(true)
+            }
+            NextItem::End { is_marked } => {
+                self.is_marked = is_marked;
+                self.archive.pass(u64::MAX).await?;
+                Ok(false)
+            }
+        }
+    }
+}
+
+impl ByteStream for FilesInOrder {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.archive.stream.file_position()
+    }
+
+    fn member(&self) -> Option<(&str, u64)> {
+        self.file.as_ref().map(|file| (&*file.name, file.map.size))
+    }
+
+    fn next_file(&mut self) -> LocalBoxFuture<'_, Result<bool>> {
+        self.next().boxed_local()
+    }
+
+    fn pass_hole(&mut self, unit: u64) -> u64 {
+        let Some(file) = &mut self.file else { return 0 };
+        let (end, is_hole) = file.same_up_to();
+        // Leave the last byte to be read.
+        let len = end.min(file.map.size.saturating_sub(1)).saturating_sub(file.at) / unit * unit;
+        if !is_hole {
+            return 0;
+        }
+        file.advance(len);
+        len
+    }
+
+    fn ended(&self) -> Ended {
+        Ended { is_unmarked: !self.is_marked, ..self.archive.stream.ended() }
+    }
+}
+
+struct StreamedArchive {
+    stream: Box<dyn ByteStream>,
+    position: u64,
+    /// Bytes peeked and not consumed yet.
+    ahead: Vec<u8>,
+}
+
+impl Archive for StreamedArchive {
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn peek<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        async move {
+            let found = self.fill(buf).await?;
+            self.position -= found as u64;
+            self.ahead.splice(..0, buf[..found].iter().copied());
+            Ok(found)
+        }
+        .boxed_local()
+    }
+
+    fn pass(&mut self, len: u64) -> LocalBoxFuture<'_, Result<bool>> {
+        self.skip(len).boxed_local()
+    }
+
+    fn truncated(&self) -> Error {
+        Error::truncated("the rest of the tar archive", HostOffset(self.position), self.position)
+    }
+}
+
+impl StreamedArchive {
+    /// See [`Archive::read`].
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let known = self.ahead.len().min(buf.len());
+        buf[..known].copy_from_slice(&self.ahead[..known]);
+        self.ahead.drain(..known);
+        let found = if known == buf.len() { known } else { known + self.stream.read(&mut buf[known..]).await? };
+        self.position += found as u64;
+        Ok(found)
+    }
+
+    /// See [`Archive::pass`].
+    async fn skip(&mut self, mut len: u64) -> Result<bool> {
+        let mut buf = zeroed(len.min(PASSED as u64) as usize)?;
+        while len > 0 {
+            let part = len.min(PASSED as u64) as usize;
+            if self.fill(&mut buf[..part]).await? < part {
+                return Ok(false);
+            }
+            len -= part as u64;
+        }
+        Ok(true)
     }
 }

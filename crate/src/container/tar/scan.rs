@@ -1,7 +1,6 @@
 //! Finds the regular files of an archive by its headers.
 
-use super::archive::BLOCK;
-use super::archive::{Archive, read_exact};
+use super::archive::{Archive, BLOCK, read_exact};
 use super::member_header::{ExtendedHeaders, MemberHeader};
 use super::sparse_map::{self, MapDraft, MapPlace, SparseMap, StretchBudget};
 use crate::compress::is_zero;

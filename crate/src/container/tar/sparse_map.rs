@@ -2,8 +2,7 @@
 //! blocks after it, pax 0.0 and 0.1 in records, pax 1.0 as text before the data (manual of GNU tar, "Storing Sparse
 //! Files").
 
-use super::archive::{Archive, read_exact};
-use super::archive::{BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, text};
+use super::archive::{Archive, BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, read_exact, text};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result, checked_size};
 use crate::offsets::HostOffset;

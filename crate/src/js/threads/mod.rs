@@ -5,8 +5,7 @@ mod file_reader;
 
 use super::errors::JsResult;
 use super::sync_handle::SyncHandle;
-use super::task::{DeliveredBytes, files_of};
-use super::task::{JsReply, Task, internal, keys_of, message};
+use super::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, message};
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, decode_part};
 use crate::convert::run::JobOutput;

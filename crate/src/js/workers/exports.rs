@@ -5,6 +5,7 @@ use super::map::Map;
 use super::open_spec::OpenSpec;
 use super::output_spec::{DiskSize, OutputSpec, formats, output};
 use super::part_workers::PartWorkers;
+use super::{CancelHandle, to_js};
 use crate::container::blocks::InPlace;
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, resume};
 use crate::disk::extent::Extents;
@@ -26,13 +27,6 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use zeroize::Zeroizing;
-
-/// Converts a value to plain JavaScript objects; integers become numbers.
-pub(super) fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
-    Ok(value.serialize(
-        &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
-    )?)
-}
 
 /// `splitFiles` of the API.
 #[wasm_bindgen(js_name = splitFiles)]
@@ -331,25 +325,6 @@ struct LostMessage {
 impl From<&Lost> for LostMessage {
     fn from(lost: &Lost) -> Self {
         Self { start: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
-    }
-}
-
-/// Cancels the operation that it was passed to: a conversion, a read, a step of a map.
-#[wasm_bindgen]
-#[derive(Default)]
-pub struct CancelHandle(pub(super) Rc<Cancel>);
-
-#[wasm_bindgen]
-impl CancelHandle {
-    /// Creates a handle for one operation.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Cancels the operation, which then fails with `cancelled` at once.
-    pub fn cancel(&self) {
-        self.0.cancel();
     }
 }
 

@@ -1,6 +1,6 @@
 //! The map of a disk, for `worker/`.
 
-use super::exports::{CancelHandle, to_js};
+use super::{CancelHandle, to_js};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::error::damage::Damage;
 use crate::io::source::FileId;

@@ -1,5 +1,6 @@
 //! The wasm of the `workers` engine, with the memory of one instance: coordinators, which open, read and convert images, and pool
 //! workers, which run jobs.
+
 mod executor;
 mod exports;
 mod map;
@@ -10,3 +11,35 @@ mod runner;
 mod sources;
 mod targets;
 mod writable;
+
+use crate::convert::Cancel;
+use crate::js::errors::JsResult;
+use serde::Serialize;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// Converts a value to plain JavaScript objects; integers become numbers.
+fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
+    Ok(value.serialize(
+        &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
+    )?)
+}
+
+/// Cancels the operation that it was passed to: a conversion, a read, a step of a map.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct CancelHandle(Rc<Cancel>);
+
+#[wasm_bindgen]
+impl CancelHandle {
+    /// Creates a handle for one operation.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels the operation, which then fails with `cancelled` at once.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}

@@ -4,33 +4,29 @@ mod companions;
 mod merged_walk;
 pub(super) mod open_options;
 mod overlap_check;
-mod parent_check;
 mod parents;
 
 pub use open_options::{Companion, OpenOptions, StatedDisk};
 
 use crate::container::Member;
 use crate::container::block_source::BlockSource;
-use crate::disk::EncryptionInfo;
 use crate::disk::extent::{CheckedWalk, Extents};
-use crate::disk::file_name;
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
 use crate::disk::reference::{Reference, Role, base_name};
+use crate::disk::{EncryptionInfo, file_name};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, WalkSetup};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::open::descent::{Checksum, InnerFile};
-use crate::open::identify::RawReason;
-use crate::open::identify::{FileType, identify, identify_as_qemu};
+use crate::open::identify::{FileType, RawReason, identify, identify_as_qemu};
 use crate::open::refusals::{not_read_in_order, not_recognised};
 use crate::open::split::split_file::SplitFile;
 use companions::Candidates;
 use overlap_check::{CheckedFiles, OverlapCheck};
-use parent_check::ParentCheck;
-use parents::ParentSearch;
+use parents::{ParentCheck, ParentSearch};
 use std::rc::Rc;
 
 /// Upper bound on the layers of a chain. Real ones have a handful; libvirt's limit is 200.
