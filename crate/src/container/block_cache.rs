@@ -32,8 +32,9 @@ pub(super) struct BlockCache {
 struct State {
     /// Decoded blocks by number.
     kept: BTreeMap<usize, Kept>,
-    /// The blocks that wait for room, and those that are being decoded.
+    /// The blocks that wait for room.
     queue: VecDeque<usize>,
+    /// The blocks that are being decoded.
     running: BTreeSet<usize>,
     decoding: FuturesUnordered<Decoding>,
     /// The users of a block: it is not dropped before they have read it.
@@ -78,7 +79,7 @@ impl State {
 }
 
 impl BlockCache {
-    /// Creates a cache for blocks of these `weights`. `first`: the data of the first one, if it is known.
+    /// Creates a cache for blocks of these `weights`. `first` is the data of the first block, if it was decoded before.
     pub(super) fn new(weights: Vec<u64>, depth: usize, first: Option<DecodedPart>) -> Self {
         let largest = weights.iter().max().copied().unwrap_or_default();
         let mut state = State::default();
@@ -159,7 +160,7 @@ impl BlockCache {
         Poll::Pending
     }
 
-    /// Begins to decode the blocks that wait, as far as there is room.
+    /// Begins to decode blocks that wait, until the room is full.
     fn start(&self, state: &mut State, decode: &dyn Fn(usize) -> LocalBoxFuture<'static, Result<DecodedPart>>) {
         while let Some(&number) = state.queue.front() {
             let weight = self.weights[number];

@@ -84,13 +84,13 @@ pub(crate) struct BlockSource {
     pub(super) units: Vec<Unit>,
     size: u64,
     cache: BlockCache,
-    /// The number of blocks that have been decoded, and its limit.
+    /// How many times a block was decoded, and how often the current conversion allows it.
     decoded: Cell<u64>,
     allowed: Cell<u64>,
 }
 
 impl BlockSource {
-    /// `first`: the data of the first block, if it is known.
+    /// Creates the content of `file` from its blocks, `units`. `first` is the data of the first one, if it was decoded before.
     pub(super) fn new(file: PackedFile, units: Vec<Unit>, first: Option<DecodedPart>) -> Rc<Self> {
         let size = units.last().map_or(0, |last| last.offset + last.size);
         let weights = units.iter().map(|unit| unit.block.len + unit.size).collect();

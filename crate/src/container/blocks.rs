@@ -116,8 +116,8 @@ async fn searched(of: &BlocksOf, source: &dyn Source, largest: u64) -> Result<Op
     }
 }
 
-/// Returns `blocks` with their sizes. `None` if [`sizes_of`] does not find these, if a block is too large, or if a block is empty and
-/// nothing would decode it.
+/// Returns `blocks` with their sizes. `None` if [`sizes_of`] does not find the sizes, or if a block is too large. Also `None` if a block
+/// states that it is empty: no read would decode it, and data in it would not be noticed.
 async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64)) -> Result<Option<Vec<Unit>>> {
     let Some(sizes) = sizes_of(file, &blocks, measured).await? else { return Ok(None) };
     let mut offset = 0;

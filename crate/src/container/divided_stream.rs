@@ -29,12 +29,12 @@ pub(crate) struct DividedStream {
     has_ended: bool,
     decoder: Rc<dyn PartDecoder>,
     in_flight: Vec<InFlight>,
-    /// The part that is being read, and the number of its bytes that have been read.
+    /// The decoded part that the reader is at, and how many of its bytes the reader has.
     current: Option<DecodedPart>,
     taken: u64,
-    /// The number of bytes that were read.
+    /// How many bytes of the data the reader has.
     given: u64,
-    /// The position in the file after the current part.
+    /// The file offset of the end of the current part.
     position: u64,
     /// The rest of the file, if it is decoded in order.
     in_order: Option<Box<dyn ByteStream>>,
@@ -45,7 +45,7 @@ struct InFlight {
     decoded: LocalBoxFuture<'static, Result<DecodedPart>>,
     /// The memory that it takes, in bytes.
     weight: u64,
-    /// The position in the file after the part.
+    /// The file offset of the end of the part.
     position: u64,
 }
 
@@ -107,7 +107,7 @@ impl DividedStream {
         len
     }
 
-    /// Moves on to the next part. Returns whether there is one.
+    /// Makes the next part the current one. Returns false after the last part.
     async fn next_part(&mut self) -> std::result::Result<bool, Indivisible> {
         self.current = None;
         self.send().await?;
@@ -223,5 +223,5 @@ impl DividedInput {
     }
 }
 
-/// The file must be decoded in order. That also reports any damage.
+/// The file cannot be divided. Decoding it in order also reports any damage.
 pub(super) struct Indivisible;

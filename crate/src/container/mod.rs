@@ -95,7 +95,7 @@ pub(crate) struct Contents {
 pub(crate) struct Member {
     /// Its name as recorded in the container, shortened if it is very long.
     pub(crate) name: String,
-    /// Its bytes, as far as present. If it is packed and large, reading them fails.
+    /// Its bytes. In a salvage, the last ones may be missing. If the file is packed and large, reading them fails.
     pub(crate) source: Rc<dyn Source>,
     /// The number of bytes missing from the size that the container states. Non-zero only in a salvage.
     pub(crate) missing: u64,
@@ -198,7 +198,7 @@ impl Container {
     }
 }
 
-/// Returns `name`, that of a container, as messages have it: "a gzip file", "an xz file".
+/// Returns the name of a container as messages have it: "a gzip file", "an xz file".
 pub(crate) fn file_of(name: &str) -> String {
     let label = CONTAINERS.iter().find(|container| container.name == name).map_or("a", |container| container.label);
     let (article, _) = label.split_once(' ').unwrap_or(("a", ""));

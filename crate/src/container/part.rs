@@ -55,7 +55,7 @@ impl ContainerNumber {
     }
 }
 
-/// The size of the data of `part` in bytes, as far as it is stated.
+/// The size of the data of `part` in bytes, as its start states it; 0 if it is unknown.
 pub(super) fn size_of(part: &[u8]) -> u64 {
     part.first_chunk::<PART_SIZE_LEN>().map_or(0, |size| u64::from_le_bytes(*size))
 }
@@ -146,7 +146,7 @@ impl<Room: PartRoom> PartDecoding<Room> {
     }
 }
 
-/// The result of a read that waits for nothing.
+/// Returns the result of `read`, which must be ready at once.
 fn at_once(read: LocalBoxFuture<'_, Result<usize>>) -> Result<usize> {
     read.now_or_never().expect("a decoder in memory waits for nothing")
 }

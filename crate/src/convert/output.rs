@@ -98,7 +98,7 @@ const STORED_BUFFERS: u64 = 5;
 /// since jobs take different times.
 const ENCODED_BUFFERS: u64 = 8;
 
-/// The size of a compressed job, in bytes: that of a chunk of a sequential disk. Compression takes about ten times as long
+/// The size of a compressed job, in bytes: as large as a chunk of a disk that is read in order. Compression takes about ten times as long
 /// as decoding, and a cancel waits for it.
 const ENCODED_JOB: u64 = 2 << 20;
 
@@ -331,7 +331,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
         .await
     }
 
-    /// Asks the assembler for writes, and performs those that belong to the pass.
+    /// Asks the assembler for writes, and performs the writes that belong to the pass.
     async fn assemble(
         &self,
         bytes: Option<&B>,

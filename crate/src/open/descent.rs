@@ -54,7 +54,7 @@ pub(crate) enum Checksum {
     Around(StatedCrc),
 }
 
-/// A way down through containers, as far as it was gone.
+/// A way down through containers, from the outermost one to the current file.
 #[derive(Default)]
 pub(super) struct Descent<'a> {
     /// How to open the image; `None` on the way to a companion, on which nothing is decoded.
@@ -64,7 +64,7 @@ pub(super) struct Descent<'a> {
     choosing: Choosing<'a>,
     /// Through which heads and headers are read.
     pub(super) tables: Rc<TableCache>,
-    /// The containers, outermost first.
+    /// The containers around the current file, outermost first.
     pub(super) containers: Vec<ContainerInfo>,
     /// The content of the outermost container, if that is a compressed file which is read in place.
     pub(super) blocks: Option<Rc<BlockSource>>,

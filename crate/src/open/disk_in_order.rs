@@ -13,8 +13,8 @@ use crate::open::split::pieces::is_piece;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-/// The disk of an archive: the only one that the configuration of a machine names, or else the only file that stands out, or else its
-/// only file. Fails at the end if another one is or may be a disk, too.
+/// The disk of an archive: the only file that a machine's configuration names as a disk, or else the only file that stands out, or else
+/// its only file. The last read fails if another file is or may be a disk, too.
 pub(super) struct DiskInOrder {
     archive: Box<dyn ByteStream>,
     state: State,
@@ -92,8 +92,8 @@ impl DiskInOrder {
         Ok(done)
     }
 
-    /// Finds the first file that stands out. Small files before it are passed over; one of them is the disk if it is the only file. Returns
-    /// false if the archive has to be read at any position to tell which file is the disk, as far as that shows before the disk is read.
+    /// Finds the first file that stands out, and passes over small files before it. A small file is the disk if it is the only file.
+    /// Returns false if the files up to there show that the archive has to be read at any position to tell which file is the disk.
     /// `is_stated`: the disk is stated to be a raw one. Must be called before the first read.
     pub(super) async fn find(&mut self, is_stated: bool) -> Result<bool> {
         let mut only = None;

@@ -105,7 +105,7 @@ async fn opened_by_start(format: &Format, image: &Member, tables: &Rc<TableCache
 /// cluster, of at most 2 MiB; those of a VHDX are after its log, of usually 1 MiB.
 const LONGEST_START: u64 = 4 << 20;
 
-/// The start of a compressed file, as far as it has been read. Reads beyond [`LONGEST_START`] fail.
+/// The start of a compressed file, which is decoded when it is read. Reads beyond [`LONGEST_START`] fail.
 struct Start {
     packed: PackedMember,
     size: u64,

@@ -25,7 +25,7 @@ const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
 /// Maximum number of files that are searched for a signature of a disk beyond their heads.
 const MOST_SEARCHED: usize = 16;
 
-/// Whether `name` is that of a file that is never a disk, whatever its content.
+/// Whether a file called `name` is never a disk, whatever its content.
 pub(crate) fn is_never_a_disk(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     BESIDE_A_DISK.iter().any(|end| name.ends_with(end))

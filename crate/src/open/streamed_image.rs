@@ -31,8 +31,8 @@ pub(super) struct InContainers {
 
 /// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
 ///
-/// Or a file that must be unpacked first, because its format is read at any position: a conversion to a raw disk stores
-/// exactly its bytes.
+/// Or a file that must be unpacked first, because its format is read at any position, such as a qcow2 in gzip: its conversion to a raw
+/// disk stores the bytes of the qcow2.
 pub struct StreamedImage {
     origin: Origin,
     around: InContainers,
@@ -105,7 +105,7 @@ impl StreamedImage {
         self.manifest.clone()
     }
 
-    /// Describes the image, as far as is known before it is read.
+    /// Describes the image by what is known before it is read.
     pub fn info(&self) -> Info {
         let mut info = Info {
             format: self.packed.unwrap_or(RAW.name),

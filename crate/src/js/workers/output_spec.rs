@@ -133,7 +133,7 @@ fn layout_for(format: &OutputFormat, options: &Options, virtual_size: Option<u64
     }
 }
 
-/// The size of a disk, as far as it is known before a conversion.
+/// What is known of the size of a disk before its conversion.
 #[derive(Clone, Copy)]
 pub(super) enum DiskSize {
     Known(u64),

@@ -23,13 +23,13 @@ pub(super) struct PartWorkers {
 }
 
 impl PartWorkers {
-    /// Sends parts to `workers` workers by `dispatch`, as `Workers` does jobs. Their memory is used again: for a stream, whose parts have
-    /// about one size.
+    /// Sends parts of a stream to `workers` workers by `dispatch`, as [`Workers`](super::executor::Workers) sends jobs. The memory of a
+    /// part is used again for a later part: most have about the same size.
     pub(super) fn of_stream(dispatch: Function, workers: usize) -> Self {
         Self { dispatch, workers, spares: Some(Rc::default()) }
     }
 
-    /// Likewise for the blocks of a file that is read in place, which are kept. Their memory is freed after that.
+    /// Sends the blocks of a file that is read in place. A cache keeps their data; then their memory is freed.
     pub(super) fn of_blocks(dispatch: Function, workers: usize) -> Self {
         Self { dispatch, workers, spares: None }
     }

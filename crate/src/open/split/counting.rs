@@ -21,16 +21,16 @@ enum Counting {
     Widening(Alphabet),
 }
 
-/// One way to read the name of a first part, which tells the names of the other parts.
+/// One way to read the name of a first part, from which the names of the other parts follow.
 pub(super) struct Reading {
     pub(super) before: String,
     pub(super) after: String,
     /// The number of the first part.
     pub(super) first: u64,
     counting: Counting,
-    /// If the end of `before` may be the first letter of the number.
+    /// The reading in which the last letter of `before` belongs to the number, if it may.
     pub(super) wider: Option<Wider>,
-    /// If a shorter number may be a part of the text: with so many parts, it was probably not.
+    /// For letters: how many parts a shorter number could count. If there are as many parts, the number is probably longer.
     pub(super) exhausted: Option<u64>,
     /// Whether parts are counted so only if one of them has such a text; see [`is_evident`].
     pub(super) needs_evidence: bool,
@@ -147,7 +147,7 @@ pub(super) fn readings_of(name: &str) -> Vec<Reading> {
     lettered(stem).map_or_else(Vec::new, |(before, width)| letters(before, width, suffix))
 }
 
-/// Divides `name`, if it is that of a part with a number of digits, into what comes before the number, and the number.
+/// Divides the name of a part that is numbered with digits: `disk.001` into `disk.` and `001`. `None` for other names.
 pub(super) fn numbered(name: &str) -> Option<(&str, &str)> {
     let before = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let text = &name[before.len()..];
@@ -162,7 +162,8 @@ pub(super) fn is_first(text: &str) -> bool {
     text.len() <= MAX_WIDTH && matches!(text.trim_start_matches('0'), "" | "1")
 }
 
-/// Divides `name`, if letters `a` end it, into what comes before them, and their number. Something comes before them.
+/// Divides a name that ends in letters `a`: `diskaa` into `disk` and their number, 2. `None` if they are fewer than two, or all of the
+/// name.
 fn lettered(name: &str) -> Option<(&str, usize)> {
     let count = name.len() - name.trim_end_matches('a').len();
     let width = count.min(MAX_WIDTH).min(name.len().saturating_sub(1));
@@ -222,7 +223,8 @@ fn letters(before: &str, width: usize, after: &str) -> Vec<Reading> {
     readings
 }
 
-/// After parts that begin with `sda` may come those that begin with `sdb`, or these are of another file.
+/// Reads the letter before the number as a part of it: after `sdaaa` to `sdazz`, `sdbaa` may be the next part of the file, or the first part
+/// of another one.
 fn wider(before: &str, after: &str, width: usize) -> Option<Wider> {
     let shorter = before.strip_suffix(|letter: char| letter.is_ascii_lowercase()).filter(|rest| !rest.is_empty())?;
     let reading = Reading {

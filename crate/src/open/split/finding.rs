@@ -25,7 +25,7 @@ struct Found {
     unclear: Option<Unclear>,
 }
 
-/// Files that may be the parts of one file, or of several files with shorter numbers. Parts are missing either way.
+/// Files that may be the parts of one file, or of several files with shorter numbers. In both readings, parts are missing.
 struct Unclear {
     /// How many are parts of the first file, if they belong to several.
     of_first: usize,
@@ -63,7 +63,7 @@ pub fn split_files(names: &[&str]) -> Vec<Vec<usize>> {
 fn files_in(mut files: Vec<Named<'_>>) -> Vec<Found> {
     files.sort_by_key(|file| file.name);
     let mut found: Vec<Found> = Vec::new();
-    // Names of parts: such a one may look like a first part, too.
+    // Names of parts that were found: `xaa` is a first part, and `xaaa` may be a later part of another file.
     let mut taken = HashSet::new();
     for file in &files {
         if taken.contains(file.name) {

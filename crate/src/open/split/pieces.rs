@@ -41,12 +41,12 @@ pub(in crate::open) fn piece_name(whole: &str, number: usize) -> String {
     format!("{whole}.{number:0DIGITS$}")
 }
 
-/// Whether `name` is that of a piece of a file.
+/// Whether `name` is the name of a piece, such as `disk.vmdk.000000001`.
 pub(in crate::open) fn is_piece(name: &str) -> bool {
     piece(name).is_some()
 }
 
-/// Whether `name` is that of a piece of the file `whole`.
+/// Whether `name` is the name of a piece of the file `whole`.
 pub(in crate::open) fn is_piece_of(name: &str, whole: &str) -> bool {
     piece(name).is_some_and(|(of, _)| of == whole)
 }

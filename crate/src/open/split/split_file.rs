@@ -219,8 +219,8 @@ impl Neighbours<'_> {
         identify(&*self.tables.over(file.clone()), None).await
     }
 
-    /// Whether both are compressed in the same way, or are raw disks with a signature in common. Copies of a disk are so; but also the
-    /// parts of some disks, such as of an XFS that is split into its allocation groups, and files that were compressed after the split.
+    /// Whether both are compressed in the same way, or are raw disks with a signature in common: copies of a disk. Parts of one disk
+    /// may be alike, too: an XFS split into its allocation groups, or parts that were compressed after the split.
     async fn begin_alike(&self) -> Result<bool> {
         if let FileType::Container(container) = self.type_of(self.other).await?
             && !container.is_archive()
@@ -283,7 +283,7 @@ pub fn wrong_size(sizes: &[u64]) -> Option<usize> {
     (0..count).find(|&at| is_wrong(at))
 }
 
-/// The error for files that begin alike: the parts of one file may do so, but whole ones do.
+/// The error for two files that begin alike: usually two whole files do, such as copies of a disk, but the parts of one file may, too.
 fn ambiguous(first: &str, second: &str) -> Error {
     let message = format!(
         "'{}' and '{}' are named as parts of one file, but each begins like a whole one; to read one of them, pass it without \
