@@ -275,7 +275,7 @@ mod tests {
             });
             input.extend(stream);
         }
-        job.stretches = vec![GuestRun { guest: GuestOffset(1 << 30), start: 0, len: output.len() }];
+        job.guest_ranges = vec![GuestRun { guest: GuestOffset(1 << 30), start: 0, len: output.len() }];
         (job, input, output)
     }
 

@@ -381,7 +381,7 @@ impl InOrderPlanner {
         }
         job.reads = vec![FileRange { file: FileId::IMAGE, start: HostOffset(start), len: len as u64 }];
         job.pieces = vec![Piece { input: 0, input_len: len, output: 0, output_len: len, stored: Stored::Plain }];
-        job.stretches = vec![GuestRun { guest: GuestOffset(start), start: 0, len }];
+        job.guest_ranges = vec![GuestRun { guest: GuestOffset(start), start: 0, len }];
         self.disk.shelf.chunks.borrow_mut().push_back((start, chunk));
         Ok(job)
     }

@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// One job. Its output is packed: stretches of the disk follow one another in a buffer, each at a multiple of the
+/// One job. Its output is packed: its guest ranges follow one another in a buffer, each at a multiple of the
 /// writer's unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The number of the job in guest order, from 0.
     pub(crate) index: u64,
-    /// Length of the guest range that the job accounts for, in bytes: its stretches and the holes around them.
+    /// Length of the part of the disk that the job accounts for, in bytes: its guest ranges and the holes around them.
     pub(crate) span: u64,
     /// The host ranges to read, one after another into one buffer.
     pub(crate) reads: Vec<FileRange>,
     /// The pieces to decode, ascending by position in the output.
     pub(crate) pieces: Vec<Piece>,
     /// The guest ranges of the output, ascending. They fill the output buffer.
-    pub(crate) stretches: Vec<GuestRun>,
+    pub(crate) guest_ranges: Vec<GuestRun>,
     /// The storage unit of the output, in bytes.
     pub(crate) unit: u64,
     /// Zeros between two runs of data may be written as data if they are fewer than this, in bytes; 0: never.
     pub(crate) short_hole: u64,
-    /// Whether zeros in the stretches are written as data.
+    /// Whether zeros in the guest ranges are written as data.
     pub(crate) dense: bool,
     pub(crate) encoding: Encoding,
     /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
@@ -126,7 +126,7 @@ impl Job {
 
     /// The length of the output buffer, in bytes.
     pub(crate) fn output_len(&self) -> usize {
-        self.stretches.last().map_or(0, |last| last.start + last.len)
+        self.guest_ranges.last().map_or(0, |last| last.start + last.len)
     }
 
     /// Reads the input of the job into `buffer`.
@@ -209,7 +209,7 @@ impl Job {
                 whole.push(first..last);
             }
         }
-        let runs = if self.dense { self.stretches.clone() } else { self.sparse_runs(output, &whole) };
+        let runs = if self.dense { self.guest_ranges.clone() } else { self.sparse_runs(output, &whole) };
         for run in &runs {
             let end = run.start + run.len;
             let first = whole.partition_point(|zero| zero.end <= run.start);
@@ -222,17 +222,19 @@ impl Job {
 
     fn sparse_runs(&self, output: &[u8], zeros: &[Range<usize>]) -> Vec<GuestRun> {
         let mut runs = Vec::new();
-        for stretch in &self.stretches {
-            let end = stretch.start + stretch.len;
-            data_runs(output, stretch.start..end, stretch.guest, self.unit as usize, zeros, &mut runs);
+        for guest_range in &self.guest_ranges {
+            let end = guest_range.start + guest_range.len;
+            data_runs(output, guest_range.start..end, guest_range.guest, self.unit as usize, zeros, &mut runs);
         }
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
     }
 
     /// Returns the guest offset of the byte at position `output`.
     pub(crate) fn guest_of(&self, output: usize) -> GuestOffset {
-        let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
-        self.stretches.get(at).map_or(GuestOffset(0), |stretch| stretch.guest + (output - stretch.start) as u64)
+        let at = self.guest_ranges.partition_point(|guest_range| guest_range.start <= output).saturating_sub(1);
+        self.guest_ranges
+            .get(at)
+            .map_or(GuestOffset(0), |guest_range| guest_range.guest + (output - guest_range.start) as u64)
     }
 }
 

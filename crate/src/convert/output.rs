@@ -122,27 +122,27 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         }
     }
 
-    /// Returns the stretches of `job` if holes are reported; otherwise an empty list. Fails with `internal` if memory
+    /// Returns the guest ranges of `job` if holes are reported; otherwise an empty list. Fails with `internal` if memory
     /// runs out.
-    pub(super) fn stretches_of(&self, job: &Job) -> Result<Vec<GuestRun>> {
-        let mut stretches = Vec::new();
+    pub(super) fn guest_ranges_of(&self, job: &Job) -> Result<Vec<GuestRun>> {
+        let mut guest_ranges = Vec::new();
         if self.holes != Holes::Skip {
-            let len = job.stretches.len();
-            stretches.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len * size_of::<GuestRun>()))?;
-            stretches.extend_from_slice(&job.stretches);
+            let len = job.guest_ranges.len();
+            guest_ranges.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len * size_of::<GuestRun>()))?;
+            guest_ranges.extend_from_slice(&job.guest_ranges);
         }
-        Ok(stretches)
+        Ok(guest_ranges)
     }
 
     /// Writes the output of job number `index`, and reports the holes of `region`, the guest range that has data of
-    /// this job only (see `Regions` of the pipeline). `stretches` come from [`Self::stretches_of`]; `data` is `None` if
+    /// this job only (see `Regions` of the pipeline). `guest_ranges` come from [`Self::guest_ranges_of`]; `data` is `None` if
     /// the executor has written the output. Returns the number of bytes that holes take in the output. Fails with
     /// `target`.
     pub(super) async fn place(
         &self,
         index: u64,
         region: GuestRange,
-        stretches: &[GuestRun],
+        guest_ranges: &[GuestRun],
         data: Option<&(B, Placement)>,
     ) -> Result<u64> {
         if let Some(turns) = &self.turns {
@@ -160,7 +160,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
             }
             (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(bytes), runs).await?,
             (None, _, Holes::Skip) => 0,
-            (None, ..) => self.alternate(region, None, stretches).await?,
+            (None, ..) => self.alternate(region, None, guest_ranges).await?,
         };
         if let Some(turns) = &self.turns {
             turns.pass(index);

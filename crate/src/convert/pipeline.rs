@@ -40,6 +40,7 @@ pub trait Executor {
 }
 
 /// The result of a job, for the pipeline.
+#[derive(Default)]
 pub struct ExecutedJob<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
     pub(crate) output: Option<(B, Placement)>,
@@ -203,10 +204,10 @@ impl<E: Executor> Conversion<'_, E> {
         let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
             .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
             .map_ok(|((range, region), mut lost, job)| async move {
-                let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
+                let (index, data, guest_ranges) = (job.index, job.data_len(), output_writer.guest_ranges_of(&job)?);
                 let mut executed = executor.execute(job).await?;
                 executed.lost.append(&mut lost);
-                executed.written += output_writer.place(index, region, &stretches, executed.output.as_ref()).await?;
+                executed.written += output_writer.place(index, region, &guest_ranges, executed.output.as_ref()).await?;
                 if let Some((bytes, _)) = executed.output.take() {
                     executor.take_back(bytes);
                 }
@@ -426,7 +427,7 @@ impl Regions {
         let range = GuestRange { start: self.planned, end: self.planned + job.span };
         let is_last = range.end.0 == self.virtual_size;
         let whole = if is_last { range.end } else { range.end.align_down(self.unit) };
-        let end = whole.max(job.stretches.last().map_or(GuestOffset(0), GuestRun::end)).max(self.placed);
+        let end = whole.max(job.guest_ranges.last().map_or(GuestOffset(0), GuestRun::end)).max(self.placed);
         let region = GuestRange { start: self.placed, end };
         (self.planned, self.placed) = (range.end, end);
         (range, region)

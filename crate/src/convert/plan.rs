@@ -1,7 +1,7 @@
 //! Plans extents into jobs.
 //!
-//! A job has reads, pieces and stretches. Reads are host ranges, which fill the input one after another. A piece maps a
-//! part of the input to a part of the output, and states how to decode it. A stretch gives a part of the output its
+//! A job has reads, pieces and guest ranges. Reads are host ranges, which fill the input one after another. A piece maps a
+//! part of the input to a part of the output, and states how to decode it. A guest range gives a part of the output its
 //! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
@@ -212,7 +212,7 @@ impl Planner {
     }
 }
 
-/// A job being planned. It accounts for a guest range; its stretches have the data.
+/// A job being planned. It accounts for a part of the disk, of which its guest ranges have the data.
 struct Draft {
     limits: JobLimits,
     hole_limits: HoleLimits,
@@ -224,7 +224,7 @@ struct Draft {
     /// The host range of each piece's input, by piece number.
     hosts: Vec<FileRange>,
     pieces: Vec<Piece>,
-    stretches: Vec<GuestRun>,
+    guest_ranges: Vec<GuestRun>,
     /// Input bytes so far, without gaps between ranges that will be read as one.
     input_len: u64,
     lost: Vec<Lost>,
@@ -240,7 +240,7 @@ impl Draft {
             data_end: None,
             hosts: Vec::new(),
             pieces: Vec::new(),
-            stretches: Vec::new(),
+            guest_ranges: Vec::new(),
             input_len: 0,
             lost: Vec::new(),
         }
@@ -333,7 +333,7 @@ impl Draft {
     /// Whether the job must take data at `start` even if it is full: because it has data in the same unit, or has none
     /// at all and one unit or cluster may exceed the limit.
     fn must_take(&self, start: GuestOffset) -> bool {
-        self.shares_unit(start) || self.stretches.is_empty()
+        self.shares_unit(start) || self.guest_ranges.is_empty()
     }
 
     /// Whether the job has data in the unit of `start`, so that no other job may write to it.
@@ -361,15 +361,15 @@ impl Draft {
 
     /// Output bytes so far.
     fn output_len(&self) -> u64 {
-        self.stretches.last().map_or(0, |last| (last.start + last.len) as u64)
+        self.guest_ranges.last().map_or(0, |last| (last.start + last.len) as u64)
     }
 
-    /// Returns the position in the output of the guest bytes from `start` to `end`: in the last stretch if they follow
-    /// it closely enough, else in a new one. Each stretch begins at a multiple of the unit.
+    /// Returns the position in the output of the guest bytes from `start` to `end`: in the last guest range if they follow
+    /// it closely enough, else in a new one. Each guest range begins at a multiple of the unit.
     fn place(&mut self, start: GuestOffset, end: GuestOffset) -> usize {
         let unit_start = start.align_down(self.limits.unit);
         self.data_end = Some(end);
-        if let Some(last) = self.stretches.last_mut() {
+        if let Some(last) = self.guest_ranges.last_mut() {
             let last_end = last.end();
             if unit_start < last_end || start - last_end < self.limits.abilities.short_hole.max(1) {
                 last.len = (end - last.guest) as usize;
@@ -377,20 +377,20 @@ impl Draft {
             }
         }
         let at = self.output_len().next_multiple_of(self.limits.unit) as usize;
-        self.stretches.push(GuestRun { guest: unit_start, start: at, len: (end - unit_start) as usize });
+        self.guest_ranges.push(GuestRun { guest: unit_start, start: at, len: (end - unit_start) as usize });
         at + (start - unit_start) as usize
     }
 
-    /// Returns the reads, pieces, stretches and lost ranges of the job; the planner adds the rest.
+    /// Returns the reads, pieces, guest ranges and lost ranges of the job; the planner adds the rest.
     ///
-    /// Whole units are written: a stretch that ends inside a unit is extended with zeros.
+    /// Whole units are written: a guest range that ends inside a unit is extended with zeros.
     fn finish(mut self, virtual_size: u64, files: &Files) -> Job {
-        for stretch in &mut self.stretches {
-            let end = stretch.end().align_up(self.limits.unit).min(GuestOffset(virtual_size));
-            stretch.len = (end - stretch.guest) as usize;
+        for guest_range in &mut self.guest_ranges {
+            let end = guest_range.end().align_up(self.limits.unit).min(GuestOffset(virtual_size));
+            guest_range.len = (end - guest_range.guest) as usize;
         }
         let reads = self.join_reads(files);
-        Job { reads, pieces: self.pieces, stretches: self.stretches, lost: self.lost, ..Job::default() }
+        Job { reads, pieces: self.pieces, guest_ranges: self.guest_ranges, lost: self.lost, ..Job::default() }
     }
 
     /// Returns the reads of the job, by file and host offset, and sets the input position of each piece. Neighbours

@@ -156,8 +156,8 @@ mod tests {
         };
         let pieces: Vec<_> = places.iter().enumerate().map(piece).collect();
         assert!(pieces.iter().all(|piece| piece.input + piece.input_len <= input.len()));
-        let stretches = vec![GuestRun { guest: GuestOffset(1 << 20), start: 0, len: places.len() * CLUSTER }];
-        Job { pieces, stretches, unit: UNIT as u64, ..Job::default() }
+        let guest_ranges = vec![GuestRun { guest: GuestOffset(1 << 20), start: 0, len: places.len() * CLUSTER }];
+        Job { pieces, guest_ranges, unit: UNIT as u64, ..Job::default() }
     }
 
     fn deflated(cluster: &[u8]) -> Vec<u8> {

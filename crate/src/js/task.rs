@@ -1,14 +1,14 @@
 //! Messages between coordinators and workers, and the files whose bytes are delivered with a job.
 
 use crate::container::part::ContainerNumber;
-use crate::convert::Job;
+use crate::convert::{ExecutedJob, Job};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{FileRange, Source, zeroed};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, Object, Uint8Array};
 use postcard::experimental::serialized_size;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -38,6 +38,33 @@ pub(super) fn message(value: &impl Serialize) -> Result<Vec<u8>> {
 
 pub(super) fn internal(cause: postcard::Error) -> Error {
     Error::new(ErrorKind::Internal, format!("A message between workers could not be read: {cause}"))
+}
+
+/// Makes the reply to a job. Fails with `internal` if memory runs out.
+pub(super) fn reply_of(job: &ExecutedJob<Vec<u8>>) -> Result<JsReply> {
+    let reply: JsReply = Object::new().unchecked_into();
+    reply.set_read(job.read as f64);
+    reply.set_written(job.written as f64);
+    reply.set_large_sectors(job.large_sectors);
+    if let Some(crc) = job.crc {
+        reply.set_crc(f64::from(crc));
+    }
+    if !job.lost.is_empty() {
+        reply.set_lost(Uint8Array::from(&message(&job.lost)?[..]));
+    }
+    if let Some((bytes, placement)) = &job.output {
+        reply.set_placement(Uint8Array::from(&message(placement)?[..]));
+        reply.set_bytes(if job.written == 0 { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
+    }
+    Ok(reply)
+}
+
+/// Makes the reply to a part of a compressed file, whose data has `size` bytes: `data`, or nothing if it is all zeros.
+pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> JsReply {
+    let reply: JsReply = Object::new().unchecked_into();
+    reply.set_read(size as f64);
+    reply.set_bytes(data);
+    reply
 }
 
 #[wasm_bindgen]

@@ -65,15 +65,15 @@ async fn member(archive: &mut SeekableArchive, RegularFile { name, len, map }: R
 /// Returns the pieces of a sparse file whose first `present` bytes of data are at `start`, and the size of the file as
 /// far as they go.
 fn pieces(map: &SparseMap, start: u64, mut present: u64) -> (Vec<FilePiece>, u64) {
-    let (mut pieces, mut at) = (Vec::with_capacity(map.stretches.len()), start);
-    for stretch in &map.stretches {
-        let len = stretch.len.min(present);
+    let (mut pieces, mut at) = (Vec::with_capacity(map.ranges.len()), start);
+    for range in &map.ranges {
+        let len = range.len.min(present);
         if len > 0 {
-            pieces.push(FilePiece { start: stretch.start, len, source: 0, at });
+            pieces.push(FilePiece { start: range.start, len, source: 0, at });
         }
         (at, present) = (at + len, present - len);
-        if len < stretch.len {
-            return (pieces, stretch.start + len);
+        if len < range.len {
+            return (pieces, range.start + len);
         }
     }
     (pieces, map.size)
@@ -147,9 +147,9 @@ struct FilesInOrder {
 struct OpenFile {
     name: String,
     map: SparseMap,
-    /// The position in the file, and the index of the first stretch that ends after it.
+    /// The position in the file, and the index of the first range that ends after it.
     at: u64,
-    stretch: usize,
+    range: usize,
     /// The data that was not read yet, and the padding after it, in bytes.
     data: u64,
     padding: u64,
@@ -159,9 +159,9 @@ impl OpenFile {
     /// Returns the end of the data or hole at the current position, and whether it is a hole. At the end of the file,
     /// the end is the position itself.
     fn same_up_to(&self) -> (u64, bool) {
-        match self.map.stretches.get(self.stretch) {
-            Some(stretch) if self.at < stretch.start => (stretch.start, true),
-            Some(stretch) => (stretch.start + stretch.len, false),
+        match self.map.ranges.get(self.range) {
+            Some(range) if self.at < range.start => (range.start, true),
+            Some(range) => (range.start + range.len, false),
             None => (self.map.size, true),
         }
     }
@@ -169,8 +169,8 @@ impl OpenFile {
     /// Advances by `len` bytes, which must be all data or all hole.
     fn advance(&mut self, len: u64) {
         self.at += len;
-        if self.map.stretches.get(self.stretch).is_some_and(|stretch| self.at == stretch.start + stretch.len) {
-            self.stretch += 1;
+        if self.map.ranges.get(self.range).is_some_and(|range| self.at == range.start + range.len) {
+            self.range += 1;
         }
     }
 }
@@ -210,7 +210,7 @@ impl FilesInOrder {
         }
         match self.headers.next_file(&mut self.archive).await? {
             NextItem::File(RegularFile { name, len, map }) => {
-                self.file = Some(OpenFile { name, map, at: 0, stretch: 0, data: len, padding: padding(len) });
+                self.file = Some(OpenFile { name, map, at: 0, range: 0, data: len, padding: padding(len) });
                 Ok(true)
             }
             NextItem::End { is_marked } => {

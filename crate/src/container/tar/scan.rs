@@ -2,7 +2,7 @@
 
 use super::archive::{Archive, BLOCK, read_exact};
 use super::member_header::{ExtendedHeaders, MemberHeader};
-use super::sparse_map::{self, MapDraft, MapPlace, SparseMap, StretchBudget};
+use super::sparse_map::{self, MapDraft, MapPlace, RangeBudget, SparseMap};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -31,7 +31,7 @@ pub(crate) enum NextItem {
 #[derive(Default)]
 pub(crate) struct HeaderScan {
     read: usize,
-    budget: StretchBudget,
+    budget: RangeBudget,
 }
 
 impl HeaderScan {

@@ -8,12 +8,12 @@ use crate::error::{Error, ErrorKind, Result, checked_size};
 use crate::offsets::HostOffset;
 use crate::structure::structure;
 
-/// Maximum number of stretches of all members of an archive. Each takes 16 bytes of memory.
+/// Maximum number of ranges of all members of an archive. Each takes 16 bytes of memory.
 const MOST_STRETCHES: usize = 1 << 19;
 
 /// A range of the file with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct DataRange {
     pub(super) start: u64,
     pub(super) len: u64,
 }
@@ -22,26 +22,26 @@ pub(super) struct Stretch {
 #[derive(Debug)]
 pub(crate) struct SparseMap {
     /// Ascending, with holes between.
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) ranges: Vec<DataRange>,
     pub(super) size: u64,
 }
 
 impl SparseMap {
     /// The map of a file without holes.
     pub(super) fn dense(len: u64) -> Self {
-        let stretches = if len > 0 { vec![Stretch { start: 0, len }] } else { Vec::new() };
-        Self { stretches, size: len }
+        let ranges = if len > 0 { vec![DataRange { start: 0, len }] } else { Vec::new() };
+        Self { ranges, size: len }
     }
 
     pub(super) fn is_dense(&self) -> bool {
-        self.stretches.first().map_or(self.size == 0, |first| first.start == 0 && first.len == self.size)
+        self.ranges.first().map_or(self.size == 0, |first| first.start == 0 && first.len == self.size)
     }
 }
 
-/// The number of stretches that the archive's maps may still have.
-pub(super) struct StretchBudget(usize);
+/// The number of ranges that the archive's maps may still have.
+pub(super) struct RangeBudget(usize);
 
-impl Default for StretchBudget {
+impl Default for RangeBudget {
     fn default() -> Self {
         Self(MOST_STRETCHES)
     }
@@ -49,36 +49,36 @@ impl Default for StretchBudget {
 
 pub(super) struct MapDraft<'a> {
     map: SparseMap,
-    /// The end of the last stretch, and the data length of all stretches.
+    /// The end of the last range, and the data length of all ranges.
     end: u64,
     packed: u64,
-    budget: &'a mut StretchBudget,
+    budget: &'a mut RangeBudget,
     /// The member's offset, for messages.
     at: HostOffset,
 }
 
 impl<'a> MapDraft<'a> {
     /// Starts the map of a member at `at`, a file of `size` bytes. Fails with `limit` if `size` exceeds 2^53-1.
-    pub(super) fn new(size: u64, at: HostOffset, budget: &'a mut StretchBudget) -> Result<Self> {
+    pub(super) fn new(size: u64, at: HostOffset, budget: &'a mut RangeBudget) -> Result<Self> {
         let message = || "The tar archive has a sparse member of more than 2^53-1 bytes".to_owned();
         let size = checked_size(Some(size), message)?;
-        Ok(Self { map: SparseMap { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
+        Ok(Self { map: SparseMap { ranges: Vec::new(), size }, end: 0, packed: 0, budget, at })
     }
 
     /// Adds `len` bytes of data at `start`. Fails with `corrupt` unless they follow the previous data and are within
-    /// the file, and with `limit` if the archive has too many stretches.
+    /// the file, and with `limit` if the archive has too many ranges.
     pub(super) fn add(&mut self, start: u64, len: u64) -> Result<()> {
         let end = start.checked_add(len).filter(|&end| start >= self.end && end <= self.map.size);
         let end = end.ok_or_else(|| self.invalid())?;
         // An empty entry marks the end of a file that ends with a hole.
         if len > 0 {
-            match self.map.stretches.last_mut() {
+            match self.map.ranges.last_mut() {
                 Some(last) if start == self.end => last.len += len,
                 _ => {
                     let message = format!("The tar archive has sparse members with more than {MOST_STRETCHES} parts");
                     let left = self.budget.0.checked_sub(1);
                     self.budget.0 = left.ok_or_else(|| Error::new(ErrorKind::Limit, message))?;
-                    self.map.stretches.push(Stretch { start, len });
+                    self.map.ranges.push(DataRange { start, len });
                 }
             }
             self.end = end;
@@ -128,7 +128,7 @@ pub(super) async fn of_header(
     at: HostOffset,
     packed: u64,
     archive: &mut dyn Archive,
-    budget: &mut StretchBudget,
+    budget: &mut RangeBudget,
 ) -> Result<SparseMap> {
     let invalid = || Error::corrupt("the map of a sparse tar member is invalid", at);
     let header = OldGnuHeader::parse(block);
@@ -158,7 +158,7 @@ pub(super) async fn of_text(
     at: HostOffset,
     len: u64,
     archive: &mut dyn Archive,
-    budget: &mut StretchBudget,
+    budget: &mut RangeBudget,
 ) -> Result<(SparseMap, u64)> {
     let mut draft = MapDraft::new(size, at, budget)?;
     let mut text = MapText { block: [0; BLOCK as usize], next: BLOCK as usize, left: len };

@@ -5,19 +5,17 @@ mod file_reader;
 
 use super::errors::JsResult;
 use super::sync_handle::SyncHandle;
-use super::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, message};
+use super::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, reply_of, reply_of_part};
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, decode_part};
-use crate::convert::run::JobOutput;
-use crate::convert::{Job, Transcoder};
-use crate::disk::losses::Lost;
+use crate::convert::{ExecutedJob, Job, Transcoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};
 use crate::io::target::TargetHandle;
 use file_reader::WaitingSource;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
-use js_sys::{Array, Object, Uint8Array};
+use js_sys::{Array, Uint8Array};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -36,33 +34,21 @@ struct Opened {
     transcoder: Transcoder,
 }
 
-/// A job that was run.
-struct Done {
-    read: u64,
-    written: u64,
-    lost: Vec<Lost>,
-    large_sectors: bool,
-    crc: Option<u32>,
-    /// The output, unless the thread has written it.
-    output: Option<(Vec<u8>, Placement)>,
-}
-
 impl Opened {
-    fn run(&self, job: Job, brought: Vec<Vec<u8>>) -> Result<Done> {
+    /// Runs `job`, and writes its output if the target is open here.
+    fn run(&self, job: Job, brought: Vec<Vec<u8>>) -> Result<ExecutedJob<Vec<u8>>> {
         let files = files_of(&job, &self.files, brought.into_iter())?;
         let running = self.transcoder.run(job, &files).now_or_never();
-        let JobOutput { bytes, placement, lost, read, large_sectors, crc } =
-            running.expect("reading blocks the thread")?;
-        let written = placement.len();
-        match (&self.handle, placement) {
-            (Some(handle), Placement::Runs(runs)) => {
+        let mut done = running.expect("reading blocks the thread")?.executed(|bytes| bytes);
+        match (&self.handle, done.output.take()) {
+            (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
                 let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
                 handle.write(&bytes, &runs).now_or_never().expect("writing blocks the thread")?;
                 self.transcoder.give_output(bytes);
-                Ok(Done { read, written, lost, large_sectors, crc, output: None })
             }
-            (_, placement) => Ok(Done { read, written, lost, large_sectors, crc, output: Some((bytes, placement)) }),
+            (_, output) => done.output = output,
         }
+        Ok(done)
     }
 }
 
@@ -111,7 +97,7 @@ async fn run_job(job: Job, brought: Array) -> JsResult<JsReply> {
     job.prepare_modules().await?;
     let bytes = brought.iter().map(|bytes| copied(&bytes.unchecked_into())).collect::<Result<_>>()?;
     let run = move || OPENED.with_borrow(|opened| opened.as_ref().expect("it was opened before").run(job, bytes));
-    let reply = reply_of(in_thread(run).await??)?;
+    let reply = reply_of(&in_thread(run).await??)?;
     reply.set_brought(brought);
     Ok(reply)
 }
@@ -132,10 +118,7 @@ async fn run_part(container: ContainerNumber, has_room: bool, brought: Array) ->
         if room.length() as usize >= bytes.len() { room } else { Uint8Array::new_with_length(bytes.len() as u32) };
     let room = room.subarray(0, bytes.len() as u32);
     room.copy_from(&bytes);
-    let reply: JsReply = Object::new().unchecked_into();
-    reply.set_read(size as f64);
-    reply.set_bytes(room);
-    Ok(reply)
+    Ok(reply_of_part(size, room))
 }
 
 /// Resolves to what `run` returns in a thread of the pool. Fails with `internal` if the thread ends.
@@ -151,24 +134,6 @@ fn copied(bytes: &Uint8Array) -> Result<Vec<u8>> {
     let mut copy = zeroed(bytes.length() as usize)?;
     bytes.copy_to(&mut copy);
     Ok(copy)
-}
-
-fn reply_of(Done { read, written, lost, large_sectors, crc, output }: Done) -> JsResult<JsReply> {
-    let reply: JsReply = Object::new().unchecked_into();
-    reply.set_read(read as f64);
-    reply.set_written(written as f64);
-    reply.set_large_sectors(large_sectors);
-    if let Some(crc) = crc {
-        reply.set_crc(f64::from(crc));
-    }
-    if !lost.is_empty() {
-        reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
-    }
-    if let Some((bytes, placement)) = output {
-        reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
-        reply.set_bytes(if written == 0 { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
-    }
-    Ok(reply)
 }
 
 impl DeliveredBytes for Vec<u8> {

@@ -86,15 +86,8 @@ impl Executor for Workers {
 
     fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Uint8Array>>> {
         async move {
-            if job.stretches.is_empty() {
-                return Ok(ExecutedJob {
-                    output: None,
-                    read: 0,
-                    written: 0,
-                    lost: Vec::new(),
-                    large_sectors: false,
-                    crc: None,
-                });
+            if job.guest_ranges.is_empty() {
+                return Ok(ExecutedJob::default());
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
             let travelling = self.travelling(&job.reads).await?;

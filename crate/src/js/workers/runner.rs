@@ -5,15 +5,13 @@ use super::sources::source;
 use super::targets::handle as handle_of;
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, PartDecoding};
-use crate::convert::run::JobOutput;
 use crate::convert::{Job, Transcoder};
 use crate::error::Result;
 use crate::io::source::Source;
 use crate::io::target::TargetHandle;
-use crate::js::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, message};
+use crate::js::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, reply_of, reply_of_part};
 use js_sys::{Array, Promise, Uint8Array};
 use std::rc::Rc;
-use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::MessageChannel;
@@ -57,33 +55,20 @@ impl Runner {
 
     async fn run_job(&self, job: Job, brought: Array) -> std::result::Result<JsReply, JsValue> {
         let files = files_of(&job, &self.files, brought.iter().map(JsCast::unchecked_into::<Uint8Array>))?;
-        let JobOutput { bytes, placement, lost, read, large_sectors, crc } = self.transcoder.run(job, &files).await?;
-        let reply: JsReply = js_sys::Object::new().unchecked_into();
-        reply.set_read(read as f64);
-        reply.set_written(placement.len() as f64);
-        reply.set_large_sectors(large_sectors);
-        if let Some(crc) = crc {
-            reply.set_crc(f64::from(crc));
-        }
-        if !lost.is_empty() {
-            reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
-        }
-        match (&self.handle, placement) {
-            (Some(handle), Placement::Runs(runs)) => {
+        let mut done = self.transcoder.run(job, &files).await?.executed(|bytes| bytes);
+        match (&self.handle, done.output.take()) {
+            (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
                 let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
                 handle.write(&bytes, &runs).await?;
+                self.transcoder.give_output(bytes);
             }
             // The coordinator knows where encoded parts belong.
-            (_, placement) => {
-                reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
-                reply.set_bytes(if placement.len() == 0 {
-                    Uint8Array::default()
-                } else {
-                    Uint8Array::from(&bytes[..])
-                });
-            }
+            (_, output) => done.output = output,
         }
-        self.transcoder.give_output(bytes);
+        let reply = reply_of(&done)?;
+        if let Some((bytes, _)) = done.output {
+            self.transcoder.give_output(bytes);
+        }
         reply.set_brought(brought);
         Ok(reply)
     }
@@ -102,11 +87,8 @@ impl Runner {
             }
         }
         let (size, is_zero, room) = decoding.finish();
-        let reply: JsReply = js_sys::Object::new().unchecked_into();
-        reply.set_read(size as f64);
         // Without data the room returns, too.
-        reply.set_bytes(room.subarray(0, if is_zero { 0 } else { room.length() }));
-        Ok(reply)
+        Ok(reply_of_part(size, room.subarray(0, if is_zero { 0 } else { room.length() })))
     }
 }
 
