@@ -1,4 +1,5 @@
-//! The registry of containers that a disk image may be packed in. Each has its own file.
+//! The registry of containers that a disk image may be packed in: gzip, tar and zip have a file or folder each, and those whose codec is a
+//! module are in `codec_stream.rs`.
 
 mod block_cache;
 pub(crate) mod block_source;

@@ -1,4 +1,4 @@
-//! A cache of decompressed clusters within a part of a job: if layers alternate, each cluster is used many times, in
+//! A cache of decompressed clusters within a job: if layers alternate, each cluster is used many times, in
 //! small pieces.
 
 use crate::compress::{Compression, renew};

@@ -2,6 +2,7 @@
 
 mod as_tar;
 mod bottom;
+mod candidates;
 pub mod chain;
 mod descent;
 pub mod disk_choice;
@@ -13,7 +14,6 @@ pub(crate) mod image;
 mod legacy_password;
 mod machine;
 pub(crate) mod manifest;
-mod member_references;
 pub(crate) mod members;
 mod origin;
 pub(crate) mod refusals;

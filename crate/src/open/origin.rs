@@ -1,4 +1,5 @@
-//! Where the bytes of a disk come from that is read in order, and the limit on decoding before its first byte.
+//! The origin of a disk that is read in order: a file with decoders, or a caller's stream. Limits what is decoded before the first byte of
+//! the disk.
 
 use crate::container::part::PartDecoder;
 use crate::container::{Container, DividedStream, Member, StatedCrc, Unpack, blocks};

@@ -1,4 +1,4 @@
-//! An archive as its headers are read: its bytes from a position on, and its blocks.
+//! Access to an archive, block by block, with or without seeking; the fields of a block, as numbers and texts.
 
 use crate::container::kept_name;
 use crate::error::{Error, Result};

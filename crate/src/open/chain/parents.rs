@@ -1,5 +1,5 @@
-//! The parents of a chain: finds one without a name by the identity in its child, among the companions without a reference, and checks
-//! each against the identity that the layer above records for it.
+//! The layers below an image, as it identifies them: finds a parent without a name by its identity, and checks that a layer below is the
+//! right one.
 
 use super::companions::{Candidates, ambiguous};
 use crate::disk::info::Notice;

@@ -1,4 +1,4 @@
-//! How the names of parts count.
+//! How the names of parts are numbered: `disk.001`, `diskaa`, `x00.img`.
 
 /// The letters and digits that numbers are written in.
 type Alphabet = &'static [u8];

@@ -1,4 +1,5 @@
-//! An image whose file is a part of a split file: finds the other parts among its companions, joins them, and says in errors what they may mean.
+//! An image whose file is named as a part of a split file: finds the other parts among its companions, joins them, and names them in
+//! errors.
 
 use super::finding::{PartOfFile, part_among};
 use crate::disk::info::Notice;

@@ -1,4 +1,4 @@
-//! How the files of a container refer to one another.
+//! The files of a container that may be its disk, and how they refer to one another.
 
 use crate::container::{Member, PackedMember};
 use crate::disk::info::MemberInfo;
