@@ -23,7 +23,7 @@ pub(super) const CONTAINER: Container = Container {
         module: None,
         decode: |stream| Ok(Box::new(Gzip::new(stream)?)),
         divide: None,
-        blocks: BlocksOf { search: search, largest_whole: LARGEST_WHOLE, has_size_at_end: true },
+        blocks: BlocksOf { search, largest_whole: LARGEST_WHOLE, has_size_at_end: true },
     }),
 };
 
