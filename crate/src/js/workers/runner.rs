@@ -103,7 +103,7 @@ impl DeliveredBytes for Uint8Array {
 }
 
 /// Resolves after the messages that have arrived. A timer would be slower.
-pub(super) async fn turn() {
+async fn turn() {
     let Ok(channel) = MessageChannel::new() else { return };
     let (near, far) = (channel.port1(), channel.port2());
     let arrived = Promise::new(&mut |resolve, _| near.set_onmessage(Some(&resolve)));
