@@ -1,7 +1,10 @@
-//! Kinds of damage detected while decoding compressed data.
+//! How decompression fails, and the kinds of damage that it detects.
 
+use crate::error::Error;
 use crate::error::damage::{Damage, damages};
-use serde::de::{Deserialize, Deserializer, Error};
+use decant_codec::inflate::InflateError;
+use decant_zstd::ZstdError;
+use serde::de::{self, Deserialize, Deserializer};
 
 damages! {
     /// The file ends inside a compressed cluster.
@@ -26,6 +29,47 @@ impl<'de> Deserialize<'de> for Damage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let code = <&str>::deserialize(deserializer)?;
         let known = ALL.iter().find(|damage| damage.code() == code);
-        known.copied().ok_or_else(|| D::Error::custom("a damage that is not one of decoding"))
+        known.copied().ok_or_else(|| de::Error::custom("a damage that is not one of decoding"))
+    }
+}
+
+/// Approximate size of a decoder of zstd, in bytes, for the out-of-memory message.
+const ZSTD_DECODER: usize = 160 << 10;
+
+/// A failure to decompress a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DecompressError {
+    /// The bytes are not valid compressed data, or the data ends before the unit is full.
+    Invalid,
+    /// The input ends before the compressed data does.
+    InputEnds,
+    /// The frame around the compressed data is damaged.
+    Damaged(Damage),
+    /// The data is not at fault: for example, memory ran out.
+    Failed(Error),
+}
+
+impl From<InflateError> for DecompressError {
+    fn from(error: InflateError) -> Self {
+        match error {
+            InflateError::Invalid => Self::Invalid,
+            InflateError::InputEnds => Self::InputEnds,
+        }
+    }
+}
+
+impl From<Error> for DecompressError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<ZstdError> for DecompressError {
+    fn from(error: ZstdError) -> Self {
+        match error {
+            ZstdError::InputEnds => Self::InputEnds,
+            ZstdError::OutOfMemory => Error::out_of_memory(ZSTD_DECODER).into(),
+            ZstdError::Invalid | ZstdError::OutputFull => Self::Invalid,
+        }
     }
 }

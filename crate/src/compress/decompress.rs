@@ -1,8 +1,9 @@
 //! Decompresses units: clusters and grains.
 
+use super::decoding_damage::DecompressError;
 use super::encoding::fit;
 use super::grain::{self, GrainFrame, GrainMarker};
-use super::methods::{Compression, DecompressError};
+use super::methods::Compression;
 use decant_codec::inflate::{Inflater, Stream, StreamEnd};
 use decant_zstd::Zstd;
 

@@ -1,8 +1,8 @@
 //! The frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
 //! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
-use super::decoding_damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
-use super::methods::DecompressError;
+use super::decoding_damage::{DecompressError, GRAIN_MISPLACED, GRAIN_OVERSIZED};
+
 use crate::error;
 use crate::offsets::{GuestOffset, SECTOR};
 use crate::structure::structure;

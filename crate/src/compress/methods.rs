@@ -1,16 +1,11 @@
-//! The compression methods of units, each with the frame around its compressed data, and how decompression fails.
+//! The compression methods of units, each with the frame around its compressed data.
 
-use super::decoding_damage::{COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID};
+use super::decoding_damage::{COMPRESSED_CUT, COMPRESSED_INVALID, DecompressError, GRAIN_CUT, GRAIN_INVALID};
 use super::grain::GrainFrame;
 use crate::error::Error;
 use crate::error::damage::Damage;
-use decant_codec::inflate::InflateError;
 use decant_module::Module;
-use decant_zstd::ZstdError;
 use serde::{Deserialize, Serialize};
-
-/// Approximate size of a decoder of zstd, in bytes, for the out-of-memory message.
-const ZSTD_DECODER: usize = 160 << 10;
 
 /// The compression of a unit. Two units of the same bytes may differ by the frame that they must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,44 +50,6 @@ impl Compression {
             DecompressError::Damaged(damage) => Ok(damage),
             DecompressError::InputEnds if is_cut => Ok(cut),
             DecompressError::InputEnds | DecompressError::Invalid => Ok(invalid),
-        }
-    }
-}
-
-/// A failure to decompress a unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DecompressError {
-    /// The bytes are not valid compressed data, or the data ends before the unit is full.
-    Invalid,
-    /// The input ends before the compressed data does.
-    InputEnds,
-    /// The frame around the compressed data is damaged.
-    Damaged(Damage),
-    /// The data is not at fault: for example, memory ran out.
-    Failed(Error),
-}
-
-impl From<InflateError> for DecompressError {
-    fn from(error: InflateError) -> Self {
-        match error {
-            InflateError::Invalid => Self::Invalid,
-            InflateError::InputEnds => Self::InputEnds,
-        }
-    }
-}
-
-impl From<Error> for DecompressError {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<ZstdError> for DecompressError {
-    fn from(error: ZstdError) -> Self {
-        match error {
-            ZstdError::InputEnds => Self::InputEnds,
-            ZstdError::OutOfMemory => Error::out_of_memory(ZSTD_DECODER).into(),
-            ZstdError::Invalid | ZstdError::OutputFull => Self::Invalid,
         }
     }
 }

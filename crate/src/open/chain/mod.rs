@@ -404,7 +404,7 @@ async fn format_below(
     file_type: Option<FileType>,
 ) -> Result<(&'static Format, bool)> {
     if let Some(stated) = &reference.format {
-        return Ok((format::stated(stated)?, false));
+        return Ok((format::of_backing_file(stated)?, false));
     }
     let file_type = match file_type {
         Some(file_type) => file_type,
