@@ -124,7 +124,7 @@ fn files(number: u8) -> Files {
 
 /// Output formats: a plain one, and the assembled ones.
 const PLAIN: &str = "raw";
-const ASSEMBLED: [&str; 3] = ["raw.gz", "qcow2", "vmdk"];
+const ASSEMBLED: [&str; 5] = ["raw.gz", "raw.zst", "raw.xz", "qcow2", "vmdk"];
 
 /// One conversion: the number of the image, the output format, whether it is salvaged, and the number of the allocation
 /// to fail.

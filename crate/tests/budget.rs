@@ -78,7 +78,7 @@ fn a_worker_stays_within_its_share() {
             Kdmv { capacity: (count * grain) as u64, grain: grain as u64, packing: Packing::Marked, ..Kdmv::default() };
         let source: Rc<dyn Source> = Rc::new(Bytes(kdmv.build(&grains)));
         drop(grains);
-        for format in ["raw", "raw.gz", "qcow2", "vmdk"] {
+        for format in ["raw", "raw.gz", "raw.zst", "raw.xz", "qcow2", "vmdk"] {
             let image = block_on(Image::open(source.clone(), &OpenOptions::default())).unwrap();
             let worker = Worker {
                 workload: Workload::within(SHARE, image.files().clone(), 2, 4),

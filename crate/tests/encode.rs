@@ -184,7 +184,15 @@ fn lengths_are_counted_modulo_4_gib() {
     let mut member = GzipMember::default();
     let mut end = Vec::new();
     member.zeros(1 << 40).unwrap();
-    member.segment(&EncodedPart { guest: GuestOffset(0), len: 5, crc: 0, start: 0, encoded_len: 0, is_stored: false });
+    member.segment(&EncodedPart {
+        guest: GuestOffset(0),
+        len: 5,
+        crc: 0,
+        start: 0,
+        encoded_len: 0,
+        padding: 0,
+        is_stored: false,
+    });
     member.end(&mut end);
     assert_eq!(end[end.len() - 4..], 5u32.to_le_bytes());
 }

@@ -125,7 +125,7 @@ fn memory_is_divided_where_a_file_expects() {
 #[test]
 fn a_compressed_output_is_the_same_however_it_is_made() {
     let data: Vec<u8> = (0..9u32 << 20).map(|at| (at.wrapping_mul(at >> 9) >> 11) as u8 | 1).collect();
-    for format in ["raw.gz", "qcow2", "vmdk"].map(|name| by_name(name).unwrap()) {
+    for format in ["raw.gz", "raw.zst", "raw.xz", "qcow2", "vmdk"].map(|name| by_name(name).unwrap()) {
         let mut outputs = Vec::new();
         for expects in [false, true] {
             for (memory, workers) in [(32, 1), (32, 2), (32, 64), (48, 1), (64, 4), (384, 8), (2048, 1)] {

@@ -153,6 +153,8 @@ test.describe('the page', () => {
       'VMDK',
       'VHD',
       'Raw disk, compressed',
+      'Raw disk, zstd',
+      'Raw disk, xz',
       'tar.gz with disk.raw',
     ]);
     await expect(output.locator('optgroup')).toHaveCount(4);

@@ -255,6 +255,8 @@ test('the API chooses options, and lists those that it recommends', ({ folder })
     ['vmdk', { subformat: 'streamOptimized' }, true, false],
     ['vpc', {}, true, true],
     ['raw.gz', {}, true, false],
+    ['raw.zst', {}, true, false],
+    ['raw.xz', {}, true, false],
     ['tar.gz', {}, true, false],
   ]);
   expect(JSON.parse(qemuImg('info', '--output=json', join(folder, 'out')))['cluster-size']).toBe(4096);

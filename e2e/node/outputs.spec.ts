@@ -145,6 +145,10 @@ test('the output formats of an image', () => {
   };
   const compressed = { options: [], compressed: true, resumable: false, ...common };
   const gzip = { name: 'raw.gz', label: 'Raw disk, compressed', extension: '.raw.gz', ...compressed };
+  const blocks = [
+    { name: 'raw.zst', label: 'Raw disk, zstd', extension: '.raw.zst', ...compressed, hasFooter: true },
+    { name: 'raw.xz', label: 'Raw disk, xz', extension: '.raw.xz', ...compressed, hasFooter: true },
+  ];
   const tar = {
     name: 'tar.gz',
     label: 'tar.gz with disk.raw',
@@ -157,6 +161,7 @@ test('the output formats of an image', () => {
     ...others,
     { ...vhd, size: 10 * MIB + FOOTER },
     gzip,
+    ...blocks,
     {
       ...tar,
       notices: [
@@ -179,6 +184,7 @@ test('the output formats of an image', () => {
       },
     },
     gzip,
+    ...blocks,
     tar,
   ]);
 });
@@ -215,7 +221,7 @@ for (const [args, status, part, tag = '@full'] of [
   [
     ['-O', 'vhdx', 'KINDS', 'out'],
     2,
-    "no output format 'vhdx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, tar.gz",
+    "no output format 'vhdx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, raw.zst, raw.xz, tar.gz",
     [],
   ],
   [['-O', 'vpc', '-o', 'subformat=differencing', 'KINDS', 'out'], 2, "'differencing' is not a valid subformat of"],
@@ -400,6 +406,28 @@ test.describe('compressed disks', () => {
       const { engine, buffer } = gunzipSync(readFileSync(output), { info: true }) as unknown as Info;
       expect(engine.bytesWritten).toBe(statSync(output).size);
       expect(buffer.length).toBe(statSync(raw).size);
+    });
+  }
+
+  const done = { status: 0, stdout: '', stderr: '' };
+
+  // (output, a program that checks it, one that decompresses it)
+  for (const [format, check, decompress] of [
+    ['raw.zst', 'zstd -tq', 'zstd -dc'],
+    ['raw.xz', 'xz -t', 'xz -dc'],
+  ] as const) {
+    test(`${format} is checked by its own program, and read at any position`, ({ folder }) => {
+      const path = images.kinds();
+      const [raw, output, again] = [join(folder, 'out.raw'), join(folder, `out.${format}`), join(folder, 'again.raw')];
+      decant('convert', path, raw);
+      expect(decant('convert', path, output)).toEqual(done);
+      expect(shell(folder, `${check} out.${format}`)).toEqual(done);
+      expect(digest(output, decompress)).toBe(hashFile(raw));
+      expect(decant('convert', '-f', 'raw', output, again)).toEqual(done);
+      expect(hashFile(again)).toBe(hashFile(raw));
+      // A streamed image would be refused.
+      const { status, stderr } = decant('map', '-f', 'raw', '--output=json', output);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     });
   }
 

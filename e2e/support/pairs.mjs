@@ -164,16 +164,17 @@ const DISKS = {
 export const FORMS = { 'vpc, dynamic': { format: 'vpc', formatOptions: { subformat: 'dynamic' } } };
 
 /** Writers whose outputs Decant reads back; other tests read them by other programs. */
-const READ_BACK = ['qcow2', 'vmdk'];
+const READ_BACK = ['qcow2', 'vmdk', 'raw.zst', 'raw.xz'];
 
 /**
- * The disk in an output, read by Decant.
+ * The disk in an output of `writer`, read by Decant.
  * @param {Package} decant
+ * @param {string} writer
  * @param {Blob} output
  */
-async function readBack({ open }, output) {
+async function readBack({ open }, writer, output) {
   // In Node, a Blob of a file cannot be sent to workers.
-  const image = await open(SOURCES['own object']?.(output));
+  const image = await open(SOURCES['own object']?.(output), writer.startsWith('raw.') ? { format: 'raw' } : {});
   try {
     /** @type {Uint8Array<ArrayBuffer>[]} */
     const pieces = [];
@@ -192,7 +193,9 @@ async function readBack({ open }, output) {
  * @param {Blob} output
  */
 export async function complaint(decant, writer, output) {
-  const read = READ_BACK.includes(writer) ? (/** @type {Blob} */ blob) => readBack(decant, blob) : DISKS[writer];
+  const read = READ_BACK.includes(writer)
+    ? (/** @type {Blob} */ blob) => readBack(decant, writer, blob)
+    : DISKS[writer];
   if (!read) return `a line is missing in DISKS that says how the disk is read out of ${writer}`;
   const made = new Uint8Array(await (await read(output)).arrayBuffer());
   if (made.length < SIZE) return `${made.length} bytes of the disk`;
@@ -275,7 +278,7 @@ export const REFUSED_IN_NODE = [
     target,
     says: 'usage: In Node, an output must be a path, a file URL',
   })),
-  ...['qcow2', 'vmdk', 'vpc, dynamic', 'raw.gz', 'tar.gz'].map((writer) => ({
+  ...['qcow2', 'vmdk', 'vpc, dynamic', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz'].map((writer) => ({
     writer,
     target: 'device',
     says: 'is written in place, so the size of the output must be known',

@@ -205,6 +205,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'vhdx-log':
       'Das Abbild wurde nicht richtig geschlossen, und sein Protokoll ist beschädigt. Eine Rettung liest es ohne die letzten Änderungen.',
     'vhd-too-large': `Eine VHD fasst höchstens ${size(2040 * 2 ** 30)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`,
+    'too-many-blocks': 'Diese Platte ist zu groß für das Format. Wählen Sie ein anderes.',
     'place-limit': ({ of, size: has, min, max }) => {
       const [what, bound] = [
         of === 'disk' ? 'Die Platte' : 'Die Datei',

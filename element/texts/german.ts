@@ -18,6 +18,8 @@ const OUTPUTS: Record<string, [label: string, hint?: string]> = {
   qcow2: ['qcow2', 'Für KVM, Proxmox und OpenStack'],
   vmdk: ['VMDK', 'Für VMware und VirtualBox'],
   'raw.gz': ['Rohe Platte (gzip)'],
+  'raw.zst': ['Rohe Platte (zstd)'],
+  'raw.xz': ['Rohe Platte (xz)'],
   vpc: ['VHD fester Größe', 'Für Azure'],
   'tar.gz': ['tar.gz mit disk.raw', 'Für die Google Cloud'],
 };

@@ -12,6 +12,9 @@ describe('without -O', () => {
     ['a/b.c/disk.VHD', 'vpc'],
     ['disk.raw.gz', 'raw.gz'],
     ['disk.img.gz', 'raw.gz'],
+    ['disk.raw.zst', 'raw.zst'],
+    ['disk.zst', 'raw.zst'],
+    ['disk.raw.xz', 'raw.xz'],
     ['disk.tar.gz', 'tar.gz'],
     ['disk.tgz', 'tar.gz'],
     ['disk.qcow2', 'qcow2'],
@@ -34,7 +37,7 @@ describe('without -O', () => {
     'disk.VMDK.gz',
     'disk.vhdx',
     'disk.VDI',
-    'disk.raw.xz',
+    'disk.raw.bz2',
     'https://host/disk.vhdx?a=b',
   ]) {
     test(`${output} is refused`, () => {

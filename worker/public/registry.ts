@@ -89,6 +89,8 @@ export const OUTPUTS: readonly { name: string; aliases: string[]; extensions: st
   { name: 'vmdk', aliases: [], extensions: ['.vmdk'] },
   { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'] },
   { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'] },
+  { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'] },
+  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'] },
   { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'] },
 ];
 

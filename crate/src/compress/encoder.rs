@@ -6,6 +6,7 @@ use super::grain;
 use crate::error::{Error, Result};
 use decant_codec::crc;
 use decant_deflate::{DeflateError, Deflater, bound};
+use decant_xz::XzEncoder;
 use decant_zstd::{Zstd, ZstdError};
 
 /// How far matches of qcow2's deflate reach back, in bytes: QEMU inflates with a window of this size.
@@ -14,12 +15,14 @@ const QCOW2_WINDOW: usize = 4096;
 /// Approximate sizes of the compressors, in bytes, for the out-of-memory message.
 const DEFLATER: usize = 300 << 10;
 const ZSTD_ENCODER: usize = 1 << 20;
+const XZ_ENCODER: usize = 9 << 20;
 
 /// Encodes data. Each thread reuses one from job to job; it allocates with the first job.
 #[derive(Default)]
 pub struct Encoder {
     deflater: Deflater,
     zstd: Zstd,
+    xz: XzEncoder,
     /// The last unit of a disk, filled up with zeros.
     last_unit: Vec<u8>,
 }
@@ -50,7 +53,7 @@ impl Encoder {
             let data = &bytes[run.start..run.start + run.len];
             let encoded_len = self.deflater.segment(data, &mut output[start..])?;
             let (guest, len, crc) = (run.guest, run.len as u64, crc::crc32(data));
-            segments.push(EncodedPart { guest, len, crc, start, encoded_len, is_stored: false });
+            segments.push(EncodedPart { guest, len, crc, start, encoded_len, padding: 0, is_stored: false });
             start += encoded_len;
         }
         output.truncate(start);
@@ -66,32 +69,41 @@ impl Encoder {
     ) -> Result<Vec<EncodedPart>> {
         let unit = unit as usize;
         let count = runs.iter().map(|run| run.len.div_ceil(unit)).sum();
-        let each = bound(unit).saturating_add(grain::FRAME_BOUND);
-        renew(output, each.saturating_mul(count))?;
+        renew(output, method.bound(unit).saturating_mul(count))?;
         let mut units = parts(count)?;
         let mut start = 0;
         for run in runs {
             for at in (0..run.len).step_by(unit) {
                 let mut data = &bytes[run.start + at..run.start + run.len.min(at + unit)];
                 let (guest, len) = (run.guest + at as u64, data.len() as u64);
-                if data.len() < unit {
+                if data.len() < unit && method.fills_up() {
                     fit(&mut self.last_unit, 0)?;
                     fit(&mut self.last_unit, unit)?;
                     self.last_unit[..data.len()].copy_from_slice(data);
                     data = &self.last_unit;
                 }
                 let room = &mut output[start..];
+                let mut padding = 0;
                 let encoded_len = match method {
                     UnitMethod::Deflate => self.deflater.stream(data, QCOW2_WINDOW, room)?,
                     UnitMethod::Zstd => compress_by_zstd(&mut self.zstd, data, &mut room[..unit])?,
+                    UnitMethod::ZstdFrame => {
+                        self.zstd.checked_frame(data, room).map_err(|_| Error::out_of_memory(ZSTD_ENCODER))?
+                    }
+                    UnitMethod::XzBlock => {
+                        let unpadded = self.xz.block(data, room).map_err(|_| Error::out_of_memory(XZ_ENCODER))?;
+                        let len = decant_xz::padded(unpadded);
+                        padding = (len - unpadded) as u8;
+                        len
+                    }
                     UnitMethod::Grain => grain::encode(&mut self.deflater, data, guest, room)?,
                 };
-                let is_stored = method != UnitMethod::Grain && encoded_len >= unit;
+                let is_stored = method.may_store() && encoded_len >= unit;
                 if is_stored {
                     room[..unit].copy_from_slice(data);
                 }
                 let encoded_len = if is_stored { unit } else { encoded_len };
-                units.push(EncodedPart { guest, len, crc: 0, start, encoded_len, is_stored });
+                units.push(EncodedPart { guest, len, crc: 0, start, encoded_len, padding, is_stored });
                 start += encoded_len;
             }
         }

@@ -1,10 +1,12 @@
 //! Encodings of an output. Executors encode the data of jobs; the coordinator places the results in guest order.
 
 use super::data_runs::GuestRun;
+use super::grain::FRAME_BOUND;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;
 use crate::offsets::GuestOffset;
 use decant_codec::resize;
+use decant_deflate::bound;
 use decant_module::Module;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +34,8 @@ pub enum CompressedEncoding {
 /// The encoding of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitEncoding {
-    /// The size of a unit, in bytes, a power of two. The last unit of a disk is filled up with zeros.
+    /// The size of a unit, in bytes, a power of two. The last unit of a disk is filled up with zeros, unless the method keeps
+    /// its length.
     pub(crate) unit: u32,
     pub(crate) method: UnitMethod,
 }
@@ -44,8 +47,33 @@ pub(crate) enum UnitMethod {
     Deflate,
     /// A zstd frame (RFC 8878); unchanged if that is not smaller than a unit.
     Zstd,
+    /// A zstd frame with its content size and a checksum. The last unit of a disk keeps its length.
+    ZstdFrame,
+    /// A block of xz with its sizes and a CRC-64. The last unit of a disk keeps its length.
+    XzBlock,
     /// A VMDK grain: a marker and a zlib stream, padded with zeros to whole sectors.
     Grain,
+}
+
+impl UnitMethod {
+    /// Whether the last unit of a disk is filled up with zeros.
+    pub(super) fn fills_up(self) -> bool {
+        !matches!(self, Self::ZstdFrame | Self::XzBlock)
+    }
+
+    /// Whether a unit is stored unchanged if that is not longer.
+    pub(super) fn may_store(self) -> bool {
+        matches!(self, Self::Deflate | Self::Zstd)
+    }
+
+    /// The maximum length of an encoded unit of `unit` bytes.
+    pub(super) fn bound(self, unit: usize) -> usize {
+        match self {
+            Self::ZstdFrame => decant_zstd::bound(unit),
+            Self::XzBlock => decant_xz::bound(unit),
+            Self::Deflate | Self::Zstd | Self::Grain => bound(unit).saturating_add(FRAME_BOUND),
+        }
+    }
 }
 
 impl Encoding {
@@ -53,7 +81,10 @@ impl Encoding {
     pub(crate) fn module(self) -> Option<&'static Module> {
         let Self::Compressed(encoding) = self else { return None };
         Some(match encoding {
-            CompressedEncoding::Units(UnitEncoding { method: UnitMethod::Zstd, .. }) => &decant_zstd::MODULE,
+            CompressedEncoding::Units(UnitEncoding { method: UnitMethod::Zstd | UnitMethod::ZstdFrame, .. }) => {
+                &decant_zstd::MODULE
+            }
+            CompressedEncoding::Units(UnitEncoding { method: UnitMethod::XzBlock, .. }) => &decant_xz::MODULE,
             _ => &decant_deflate::MODULE,
         })
     }
@@ -100,6 +131,8 @@ pub struct EncodedPart {
     pub start: usize,
     /// Length of the encoded bytes.
     pub encoded_len: usize,
+    /// Number of encoded bytes that the index of xz does not count; 0 in other encodings.
+    pub padding: u8,
     /// Whether the data is unchanged.
     pub is_stored: bool,
 }
@@ -107,7 +140,15 @@ pub struct EncodedPart {
 impl EncodedPart {
     /// A run of units that are stored unchanged.
     pub(crate) fn stored(run: &GuestRun) -> Self {
-        Self { guest: run.guest, len: run.len as u64, crc: 0, start: run.start, encoded_len: run.len, is_stored: true }
+        Self {
+            guest: run.guest,
+            len: run.len as u64,
+            crc: 0,
+            start: run.start,
+            encoded_len: run.len,
+            padding: 0,
+            is_stored: true,
+        }
     }
 }
 

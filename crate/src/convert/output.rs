@@ -48,7 +48,7 @@ impl<'a, B> Output<'a, B> {
         if !self.layout.encoding().is_compressed() {
             return bytes;
         }
-        bytes.max(ENCODED_JOB) * ENCODED_BUFFERS / PLAIN_BUFFERS
+        bytes.max(ENCODED_JOB).max(self.layout.unit()) * ENCODED_BUFFERS / PLAIN_BUFFERS
     }
 
     /// Whether the disk is read twice: first to find the first bytes of the output, which the target does not accept last.

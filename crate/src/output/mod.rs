@@ -5,6 +5,7 @@ mod layout;
 mod options;
 mod qcow2;
 mod raw;
+mod raw_blocks;
 pub(crate) mod tar_header;
 mod vhd;
 mod vmdk;
@@ -92,7 +93,7 @@ fn binary_size(bytes: u64) -> String {
 
 /// All output formats, in the order in which they are offered, default first.
 pub const OUTPUT_FORMATS: &[OutputFormat] =
-    &[raw::FORMAT, qcow2::FORMAT, vmdk::FORMAT, vhd::FORMAT, gzip::RAW, gzip::TAR];
+    &[raw::FORMAT, qcow2::FORMAT, vmdk::FORMAT, vhd::FORMAT, gzip::RAW, raw_blocks::ZSTD, raw_blocks::XZ, gzip::TAR];
 
 /// Finds the output format `name`. Fails with `usage` if there is none.
 pub fn by_name(name: &str) -> Result<&'static OutputFormat> {

@@ -156,6 +156,48 @@ const OUTPUTS: &[Output] = &[
         reader: None,
     },
     Output {
+        name: "raw.zst",
+        options: &[],
+        read: readers::zstd,
+        validate: readers::is_zstd,
+        sizes: &[
+            (0, 0, None),
+            (1, 1, None),
+            (512, 512, None),
+            (MIB + 512, MIB + 512, None),
+            (4 * MIB + 1, 4 * MIB + 1, None),
+            // A seek table states its length in 32 bits.
+            (2 * PIB - 8 * MIB, 2 * PIB - 8 * MIB, None),
+        ],
+        too_large: (&[2 * PIB], "too-many-blocks"),
+        notice: "",
+        // 145 bytes for 4 MiB.
+        zeros: (1. / 20_000., 64),
+        in_order: Ok(()),
+        reader: None,
+    },
+    Output {
+        name: "raw.xz",
+        options: &[],
+        read: readers::xz,
+        validate: readers::is_xz,
+        sizes: &[
+            (0, 0, None),
+            (1, 1, None),
+            (512, 512, None),
+            (MIB + 512, MIB + 512, None),
+            (4 * MIB + 1, 4 * MIB + 1, None),
+            // A footer states the length of the index in 32 bits, in units of four bytes.
+            (8 * PIB - 8 * MIB, 8 * PIB - 8 * MIB, None),
+        ],
+        too_large: (&[8 * PIB], "too-many-blocks"),
+        notice: "",
+        // 700 bytes for 4 MiB.
+        zeros: (1. / 5_000., 128),
+        in_order: Ok(()),
+        reader: None,
+    },
+    Output {
         name: "tar.gz",
         options: &[],
         read: readers::archive,
@@ -202,7 +244,7 @@ fn every_output_is_tested() {
     let mut names = OUTPUTS.iter().map(|output| output.name).collect::<Vec<_>>();
     names.dedup();
     assert_eq!(names, OUTPUT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>());
-    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "raw.gz", "tar.gz"]);
+    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "raw.gz", "raw.zst", "raw.xz", "tar.gz"]);
 }
 
 #[test]
@@ -211,6 +253,6 @@ fn an_unknown_name_is_refused() {
     assert_eq!(error.kind, ErrorKind::Usage);
     assert_eq!(
         error.message(),
-        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, tar.gz"
+        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, raw.zst, raw.xz, tar.gz"
     );
 }

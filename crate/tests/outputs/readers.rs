@@ -31,6 +31,18 @@ pub fn gzip(output: &[u8], count: usize) -> Vec<u8> {
     disk
 }
 
+pub fn zstd(output: &[u8], count: usize) -> Vec<u8> {
+    let mut disk = filter("zstd", &["-dc"], output);
+    disk.truncate(count);
+    disk
+}
+
+pub fn xz(output: &[u8], count: usize) -> Vec<u8> {
+    let mut disk = filter("xz", &["-dc"], output);
+    disk.truncate(count);
+    disk
+}
+
 /// Decompresses only the needed part: the disk has a GiB.
 pub fn archive(output: &[u8], count: usize) -> Vec<u8> {
     let mut file = tempfile::tempfile().unwrap();
@@ -109,6 +121,62 @@ fn is_same(format: &str, path: &Path, disk: &[u8]) {
 /// gzip checks the CRC and the length.
 pub fn is_gzip(path: &Path, disk: &[u8]) {
     assert!(gzip(&std::fs::read(path).unwrap(), usize::MAX) == disk, "other bytes");
+}
+
+/// zstd checks the checksum of each frame. Each entry of the seek table leads to a frame that decompresses alone, with a stated
+/// size and a checksum.
+pub fn is_zstd(path: &Path, disk: &[u8]) {
+    const FRAME: usize = 4 << 20;
+    let file = std::fs::read(path).unwrap();
+    assert!(zstd(&file, usize::MAX) == disk, "other bytes");
+    let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let footer = file.len() - 9;
+    assert_eq!((number(footer + 5), file[footer + 4]), (0x8f92_eab1, 0));
+    let count = number(footer);
+    assert_eq!(count, disk.len().div_ceil(FRAME));
+    let table = footer - 8 * count - 8;
+    assert_eq!((number(table), number(table + 4)), (0x184d_2a5e, 8 * count + 9));
+    let mut at = 0;
+    for (index, content) in disk.chunks(FRAME).enumerate() {
+        let entry = table + 8 + 8 * index;
+        let frame = &file[at..at + number(entry)];
+        assert_eq!(number(entry + 4), content.len());
+        assert!(zstd(frame, usize::MAX) == content, "another frame {index}");
+        assert!(frame[4] & 4 != 0, "frame {index} has no checksum");
+        assert_eq!(stated_size(frame), content.len());
+        at += frame.len();
+    }
+    assert_eq!(at, table);
+}
+
+/// xz checks the checks of blocks and the index. Each block states its sizes and has up to 4 MiB of data.
+pub fn is_xz(path: &Path, disk: &[u8]) {
+    const BLOCK: usize = 4 << 20;
+    let file = std::fs::read(path).unwrap();
+    assert!(xz(&file, usize::MAX) == disk, "other bytes");
+    let listed = Command::new("xz").args(["--list", "--robot", "--verbose", "--verbose", text(path)]).output().unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let blocks: Vec<Vec<_>> =
+        listed.lines().filter(|line| line.starts_with("block\t")).map(|line| line.split('\t').collect()).collect();
+    let sizes: Vec<_> = disk.chunks(BLOCK).map(|data| data.len().to_string()).collect();
+    assert_eq!(blocks.iter().map(|block| block[7]).collect::<Vec<_>>(), sizes);
+    for block in blocks {
+        // The check, its flags (compressed and uncompressed size), and the filters.
+        assert_eq!((block[9], block[12], block[15]), ("CRC64", "cu", "--lzma2=dict=1MiB"), "{block:?}");
+    }
+}
+
+/// The content size in the header of a zstd frame (RFC 8878, section 3.1.1.1.4).
+fn stated_size(frame: &[u8]) -> usize {
+    let (kind, has_window) = (frame[4] >> 6, frame[4] & 0x20 == 0);
+    let field = &frame[if has_window { 6 } else { 5 }..];
+    match kind {
+        0 => field[0].into(),
+        1 => usize::from(u16::from_le_bytes(field[..2].try_into().unwrap())) + 256,
+        2 => u32::from_le_bytes(field[..4].try_into().unwrap()) as usize,
+        _ => panic!("eight bytes for a frame of 4 MiB"),
+    }
 }
 
 /// The archive has one file of whole GiB, and ends as archives do. It is decompressed once, and sent on to tar.

@@ -5,6 +5,11 @@
 
 #[cfg(feature = "direct")]
 mod direct;
+mod seek_table;
+mod zeros;
+
+pub use seek_table::{MAX_FRAMES, SeekTable};
+pub use zeros::zero_frame;
 
 #[cfg(feature = "direct")]
 pub use direct::{Zstd, ZstdDecoder, ZstdDivider, search};
@@ -19,6 +24,12 @@ pub static MODULE: Module = Module::new("zstd");
 
 /// The magic number of a frame, little endian.
 pub const MAGIC: u32 = 0xfd2f_b528;
+
+/// Returns the maximum length of a frame of `len` bytes, as the library's `ZSTD_COMPRESSBOUND`.
+pub const fn bound(len: usize) -> usize {
+    const SMALL: usize = 128 << 10;
+    len + (len >> 8) + (SMALL.saturating_sub(len) >> 11)
+}
 
 failures! {
     /// A failure to compress or decompress.
@@ -39,6 +50,8 @@ failures! {
 pub enum ZstdRequest {
     /// See [`Zstd::compress`].
     Compress,
+    /// See [`Zstd::checked_frame`].
+    CheckedFrame,
     /// See [`Zstd::decompress`].
     Decompress,
     /// About a [`ZstdDecoder`].
@@ -73,6 +86,11 @@ mod imported {
         /// See `direct/mod.rs`.
         pub fn compress(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
             MODULE.serve(ZstdRequest::Compress, input, output)
+        }
+
+        /// See `direct/mod.rs`.
+        pub fn checked_frame(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
+            MODULE.serve(ZstdRequest::CheckedFrame, input, output)
         }
     }
 
@@ -115,6 +133,7 @@ mod service {
         fn serve(&mut self, request: ZstdRequest, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
             match request {
                 ZstdRequest::Compress => self.clusters.compress(input, output),
+                ZstdRequest::CheckedFrame => self.clusters.checked_frame(input, output),
                 ZstdRequest::Decompress => self.clusters.decompress(input, output).map(|()| output.len()),
                 ZstdRequest::Stream(request) => self.streams.serve_stream(request, input, output),
             }

@@ -1,8 +1,8 @@
 //! A block's data (the .xz file format, section 3).
 
-use super::UNIT;
 use super::block_header::BlockHeader;
 use super::check::{Check, CheckType};
+use crate::UNIT;
 use decant_module::{Buffers, Fault};
 use lzma_rust2::{Action, Error, Lzma2Stream, Status};
 

@@ -1,14 +1,13 @@
 //! The header of a block (the .xz file format, section 3.1).
 
 use super::integer;
+use crate::stream::{COMPRESSED_SIZE, DATA_SIZE};
 use decant_module::{Fault, LARGEST_WINDOW, StreamFeature};
 use lzma_rust2::{FilterConfig, FilterType, Lzma2Stream};
 
 /// Flags of a block.
 const MOST_FILTERS: u8 = 0x03;
 const RESERVED: u8 = 0x3c;
-const COMPRESSED_SIZE: u8 = 0x40;
-const DATA_SIZE: u8 = 0x80;
 
 /// The size of the smallest dictionary of LZMA2, in bytes.
 const LEAST_DICTIONARY: u64 = 4 << 10;

@@ -1,7 +1,9 @@
 //! Finds blocks by the index at the end of each stream (the .xz file format, sections 2 and 4).
 
-use super::copied_block::{end_of_stream, start_of_stream};
-use super::{CRC, FOOTER_MAGIC, HEADER, UNIT, integer};
+use super::copied_block::end_of_stream;
+use super::{HEADER, integer};
+use crate::UNIT;
+use crate::stream::{CRC, FOOTER_MAGIC, start_of_stream};
 use decant_codec::crc;
 use decant_module::{Block, BlockFile, BlockSearch, Search, SearchedFile};
 

@@ -1,6 +1,6 @@
 //! The check of a block's data (the .xz file format, sections 2.1.1.2 and 3.4).
 
-use super::crc64::Crc64;
+use crate::crc64::Crc64;
 use decant_codec::crc;
 use decant_module::{Fault, StreamFeature};
 use sha2::{Digest, Sha256};

@@ -2,9 +2,8 @@
 
 use super::block_header::BlockHeader;
 use super::check::CheckType;
-use super::{CRC, FOOTER_MAGIC, UNIT, integer};
-use crate::MAGIC;
-use decant_codec::crc;
+use crate::UNIT;
+use crate::stream::{CRC, footer, put_integer, start_of_stream, with_checksum};
 use decant_module::{Buffers, Fault, LARGEST_PART};
 
 /// A block that is being copied.
@@ -60,25 +59,13 @@ impl CopiedBlock {
     }
 }
 
-/// The header of a stream.
-pub(super) fn start_of_stream(flags: [u8; 2]) -> Vec<u8> {
-    [&MAGIC[..], &with_checksum(&flags, false)].concat()
-}
-
 /// The index and the footer of a stream with one block.
 pub(super) fn end_of_stream(flags: [u8; 2], unpadded: u64, data: u64) -> Vec<u8> {
     let mut index = vec![0, 1];
-    integer::put(unpadded, &mut index);
-    integer::put(data, &mut index);
+    put_integer(unpadded, &mut index);
+    put_integer(data, &mut index);
     index.resize(index.len().next_multiple_of(UNIT), 0);
     let index = with_checksum(&index, false);
-    let units = (index.len() / UNIT) as u32 - 1;
-    let footer = with_checksum(&[&units.to_le_bytes()[..], &flags].concat(), true);
-    [&index[..], &footer, &FOOTER_MAGIC].concat()
-}
-
-/// Returns `bytes` with their CRC-32, after or before them.
-fn with_checksum(bytes: &[u8], is_before: bool) -> Vec<u8> {
-    let checksum: [u8; CRC] = crc::crc32(bytes).to_le_bytes();
-    if is_before { [&checksum[..], bytes].concat() } else { [bytes, &checksum].concat() }
+    let footer = footer(flags, (index.len() - CRC) as u64);
+    [index, footer].concat()
 }

@@ -1,8 +1,8 @@
 //! The index of a stream (the .xz file format, section 4), which repeats the sizes of its blocks.
 
-use super::UNIT;
-use super::crc64::Crc64;
 use super::integer::Integer;
+use crate::UNIT;
+use crate::crc64::Crc64;
 use decant_codec::crc;
 use decant_module::Fault;
 

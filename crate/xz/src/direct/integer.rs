@@ -28,15 +28,6 @@ impl Integer {
     }
 }
 
-/// Appends an integer.
-pub(super) fn put(mut value: u64, bytes: &mut Vec<u8>) {
-    while value > 0x7f {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
 /// Reads an integer from the start of `bytes`, and moves on. Fails if there is none.
 pub(super) fn take(bytes: &mut &[u8]) -> Result<u64, Fault> {
     let mut integer = Integer::default();

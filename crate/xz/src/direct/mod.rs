@@ -5,14 +5,16 @@ mod block_header;
 mod blocks;
 mod check;
 mod copied_block;
-mod crc64;
+mod encoder;
 mod held;
 mod index;
 mod integer;
 
 pub use blocks::search;
+pub use encoder::XzEncoder;
 
-use crate::MAGIC;
+use crate::stream::{CRC, FOOTER_MAGIC};
+use crate::{MAGIC, UNIT};
 use block::Block;
 use block_header::BlockHeader;
 use check::CheckType;
@@ -24,12 +26,8 @@ use decant_module::{
 use held::Held;
 use index::{Index, Records};
 
-/// Lengths in bytes: of a stream's header and footer, of a CRC-32, and of the unit of all parts.
+/// The length of a stream's header, and of its footer, in bytes.
 const HEADER: usize = 12;
-const CRC: usize = 4;
-const UNIT: usize = 4;
-
-const FOOTER_MAGIC: [u8; 2] = *b"YZ";
 /// The bits of a stream's flags that are the type of the checks. The others are reserved.
 const CHECK_TYPE: u8 = 0x0f;
 

@@ -2,18 +2,11 @@
 
 use super::divider::{CHECKSUM, RLE};
 use super::frame_header::{Header, HeaderReader, LONGEST_HEADER};
+use crate::seek_table::{FOOTER, RESERVED, SEEK_TABLE, SEEKABLE_MAGIC, WITH_CHECKSUMS};
 use decant_module::{Block, BlockFile, BlockSearch, JoinedBlocks, SKIPPABLE_HEADER, Search, SearchedFile};
 
-/// The magic number of a skippable frame with a seek table.
-const SEEK_TABLE: u32 = 0x184d_2a5e;
-const SEEKABLE_MAGIC: [u8; 4] = [0xb1, 0xea, 0x92, 0x8f];
-/// Length of the footer of a seek table, in bytes.
-const FOOTER: u64 = 9;
-/// Bits of the descriptor of a seek table: entries have checksums. The lowest two are unused.
-const WITH_CHECKSUMS: u8 = 0x80;
-const RESERVED: u8 = 0x7c;
-/// The largest seek table that is read, in bytes.
-const LARGEST_TABLE: u64 = 1 << 20;
+/// The largest seek table that is read, in bytes: that of 8 TiB in frames of 4 MiB.
+const LARGEST_TABLE: u64 = 16 << 20;
 const BLOCK_HEADER: u64 = 3;
 
 /// Begins to search a file for frames. Without a seek table, it must be local.

@@ -11,7 +11,7 @@ pub use stream::ZstdDecoder;
 
 use crate::{MAGIC, ZstdError};
 use decant_module::{BeginSearch, CodecDecoder, SKIPPABLE_MAGIC};
-use zstd_safe::{CCtx, DCtx, find_frame_compressed_size};
+use zstd_safe::{CCtx, CParameter, DCtx, ResetDirective, find_frame_compressed_size};
 
 /// Offsets in a frame: of the frame header descriptor, and of the window descriptor after it.
 const DESCRIPTOR: usize = 4;
@@ -53,10 +53,23 @@ impl Zstd {
     /// Compresses `input` to one frame at the start of `output`, at the library's default level, as QEMU does. Returns
     /// the length of the frame.
     pub fn compress(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
+        self.compress_frame(input, output, false)
+    }
+
+    /// Compresses as [`Self::compress`] does, and adds a checksum of the content to the frame.
+    pub fn checked_frame(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
+        self.compress_frame(input, output, true)
+    }
+
+    fn compress_frame(&mut self, input: &[u8], output: &mut [u8], has_checksum: bool) -> Result<usize, ZstdError> {
         if self.encoder.is_none() {
             self.encoder = Some(CCtx::try_create().ok_or(ZstdError::OutOfMemory)?);
         }
-        self.encoder.as_mut().expect("it was just made").compress2(output, input).map_err(reason)
+        let encoder = self.encoder.as_mut().expect("it was just made");
+        // A failure to compress leaves it inside a frame, where no parameter can be set.
+        encoder.reset(ResetDirective::SessionOnly).map_err(reason)?;
+        encoder.set_parameter(CParameter::ChecksumFlag(has_checksum)).map_err(reason)?;
+        encoder.compress2(output, input).map_err(reason)
     }
 
     /// Decompresses one frame. Returns the length of the frame and of its content. One call decompresses directly to

@@ -24,7 +24,7 @@ static REMAINDERS: LazyLock<[[u64; 256]; STRIDE]> = LazyLock::new(|| {
 });
 
 /// The CRC of the bytes added so far.
-pub(super) struct Crc64(u64);
+pub(crate) struct Crc64(u64);
 
 impl Default for Crc64 {
     fn default() -> Self {
@@ -33,7 +33,7 @@ impl Default for Crc64 {
 }
 
 impl Crc64 {
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         let tables = &*REMAINDERS;
         let (strides, rest) = bytes.as_chunks::<STRIDE>();
         for stride in strides {
@@ -45,7 +45,7 @@ impl Crc64 {
         }
     }
 
-    pub(super) fn value(&self) -> u64 {
+    pub(crate) fn value(&self) -> u64 {
         !self.0
     }
 }

@@ -1,0 +1,213 @@
+//! A raw disk in compressed blocks of 4 MiB with an index of them, so that readers find each part of the disk: frames of zstd with
+//! a seek table (the seekable format, 0.1.0), or blocks of xz. Other programs decompress the blocks one after another.
+
+use super::OutputFormat;
+use super::layout::{Assembler, Layout, Stamp, Writes};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
+use crate::error::{Error, ErrorKind, Result};
+use crate::offsets::GuestRange;
+
+pub(super) const ZSTD: OutputFormat = OutputFormat {
+    name: "raw.zst",
+    label: "Raw disk, zstd",
+    extensions: &[".raw.zst", ".zst"],
+    layout: |virtual_size, _| layout::<decant_zstd::SeekTable>(virtual_size),
+    ..FORMAT
+};
+
+pub(super) const XZ: OutputFormat = OutputFormat {
+    name: "raw.xz",
+    label: "Raw disk, xz",
+    extensions: &[".raw.xz", ".xz"],
+    layout: |virtual_size, _| layout::<decant_xz::Stream>(virtual_size),
+    ..FORMAT
+};
+
+/// What both have.
+const FORMAT: OutputFormat = OutputFormat {
+    name: "",
+    aliases: &[],
+    label: "",
+    hint: "",
+    extensions: &[],
+    options: &[],
+    implied: &[],
+    recommended: &[],
+    has_footer: true,
+    layout: |_, _| unreachable!("each has one"),
+};
+
+/// The data of a block, in bytes; the last one has the rest of the disk.
+const BLOCK: u64 = 4 << 20;
+
+/// The index of a compressed format, which follows the blocks.
+trait Index: Default + 'static {
+    const METHOD: UnitMethod;
+    const MAX_BLOCKS: u64;
+    /// The bytes before the first block.
+    fn header() -> Vec<u8>;
+    /// Adds `times` blocks of `len` bytes, `padding` bytes of which do not count, with `data` bytes of the disk each. Returns
+    /// whether there was memory for them.
+    fn add(&mut self, len: u64, padding: u8, data: u64, times: u64) -> bool;
+    /// A block of `len` zeros, and how many of its bytes do not count.
+    fn zero_block(len: u32) -> (Vec<u8>, u8);
+    /// The bytes after the last block, as pieces that are each repeated a number of times.
+    fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)>;
+}
+
+impl Index for decant_zstd::SeekTable {
+    const METHOD: UnitMethod = UnitMethod::ZstdFrame;
+    const MAX_BLOCKS: u64 = decant_zstd::MAX_FRAMES;
+
+    fn header() -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn add(&mut self, len: u64, _padding: u8, data: u64, times: u64) -> bool {
+        // The layout has checked that there are not more.
+        Self::add(self, len as u32, data as u32, times as u32)
+    }
+
+    fn zero_block(len: u32) -> (Vec<u8>, u8) {
+        (decant_zstd::zero_frame(len), 0)
+    }
+
+    fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)> {
+        self.pieces()
+    }
+}
+
+impl Index for decant_xz::Stream {
+    const METHOD: UnitMethod = UnitMethod::XzBlock;
+    const MAX_BLOCKS: u64 = decant_xz::MAX_BLOCKS;
+
+    fn header() -> Vec<u8> {
+        Self::header()
+    }
+
+    fn add(&mut self, len: u64, padding: u8, data: u64, times: u64) -> bool {
+        Self::add(self, len - u64::from(padding), data, times)
+    }
+
+    fn zero_block(len: u32) -> (Vec<u8>, u8) {
+        let (block, unpadded) = decant_xz::zero_block(len);
+        let padding = block.len() as u64 - unpadded;
+        (block, padding as u8)
+    }
+
+    fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)> {
+        Self::end(self).into_iter()
+    }
+}
+
+fn layout<I: Index>(virtual_size: u64) -> Result<Box<dyn Layout>> {
+    if virtual_size.div_ceil(BLOCK) > I::MAX_BLOCKS {
+        let message = "The disk is too large for an index of its compressed blocks; choose raw.gz, qcow2 or raw";
+        return Err(Error::new(ErrorKind::Limit, message).coded("too-many-blocks").field("size", virtual_size));
+    }
+    Ok(Box::new(RawBlocks {
+        virtual_size,
+        assembler: || Box::<BlockAssembler<I>>::default(),
+        method: I::METHOD,
+        resized: layout::<I>,
+    }))
+}
+
+struct RawBlocks {
+    virtual_size: u64,
+    method: UnitMethod,
+    assembler: fn() -> Box<dyn Assembler>,
+    resized: fn(u64) -> Result<Box<dyn Layout>>,
+}
+
+impl Layout for RawBlocks {
+    fn encoding(&self) -> Encoding {
+        Encoding::Compressed(CompressedEncoding::Units(UnitEncoding { unit: BLOCK as u32, method: self.method }))
+    }
+
+    fn unit(&self) -> u64 {
+        BLOCK
+    }
+
+    fn disk_size(&self) -> u64 {
+        self.virtual_size
+    }
+
+    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
+        (self.resized)(virtual_size)
+    }
+
+    fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
+        Ok(Some((self.assembler)()))
+    }
+}
+
+/// Writes one block after another, and the index after the last.
+struct BlockAssembler<I> {
+    index: I,
+    /// A block of [`BLOCK`] zeros, made on first use, and how many of its bytes do not count.
+    zeros: Option<(Vec<u8>, u8)>,
+    /// The length of the output so far, in bytes.
+    end: u64,
+}
+
+impl<I: Default> Default for BlockAssembler<I> {
+    fn default() -> Self {
+        Self { index: I::default(), zeros: None, end: 0 }
+    }
+}
+
+impl<I: Index> BlockAssembler<I> {
+    fn count(&mut self, len: usize, padding: u8, data: u64, times: u64) -> Result<()> {
+        self.end += len as u64 * times;
+        let is_counted = self.index.add(len as u64, padding, data, times);
+        if is_counted { Ok(()) } else { Err(Error::out_of_memory(len)) }
+    }
+
+    fn zeros(&mut self, len: u64, writes: &mut Writes) -> Result<()> {
+        let (blocks, rest) = (len / BLOCK, len % BLOCK);
+        if blocks > 0 {
+            let (block, padding) = self.zeros.get_or_insert_with(|| I::zero_block(BLOCK as u32)).clone();
+            let len = block.len();
+            writes.repeated(self.end, block, blocks);
+            self.count(len, padding, BLOCK, blocks)?;
+        }
+        if rest > 0 {
+            let (block, padding) = I::zero_block(rest as u32);
+            let len = block.len();
+            writes.own(self.end, block);
+            self.count(len, padding, rest, 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl<I: Index> Assembler for BlockAssembler<I> {
+    fn begin(&mut self, writes: &mut Writes) -> Result<()> {
+        let header = I::header();
+        let len = header.len() as u64;
+        writes.own(0, header);
+        self.end = len;
+        Ok(())
+    }
+
+    fn place(&mut self, region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()> {
+        let mut at = region.start;
+        for part in parts {
+            self.zeros(part.guest - at, writes)?;
+            writes.part(self.end, part);
+            self.count(part.encoded_len, part.padding, part.len, 1)?;
+            at = part.guest + part.len;
+        }
+        self.zeros(region.end - at, writes)
+    }
+
+    fn finish(&mut self, writes: &mut Writes) -> Result<()> {
+        for (bytes, times) in std::mem::take(&mut self.index).end() {
+            let len = bytes.len() as u64 * times;
+            writes.repeated(self.end, bytes, times);
+            self.end += len;
+        }
+        Ok(())
+    }
+}
