@@ -423,10 +423,10 @@ test.describe('compressed disks', () => {
       expect(decant('convert', path, output)).toEqual(done);
       expect(shell(folder, `${check} out.${format}`)).toEqual(done);
       expect(digest(output, decompress)).toBe(hashFile(raw));
-      expect(decant('convert', '-f', 'raw', output, again)).toEqual(done);
+      expect(decant('convert', '-f', 'raw', '--unpack', output, again)).toEqual(done);
       expect(hashFile(again)).toBe(hashFile(raw));
       // A streamed image would be refused.
-      const { status, stderr } = decant('map', '-f', 'raw', '--output=json', output);
+      const { status, stderr } = decant('map', '-f', 'raw', '--unpack', '--output=json', output);
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     });
   }

@@ -91,9 +91,8 @@ impl Encoder {
                         self.zstd.checked_frame(data, room).map_err(|_| Error::out_of_memory(ZSTD_ENCODER))?
                     }
                     UnitMethod::XzBlock => {
-                        let unpadded = self.xz.block(data, room).map_err(|_| Error::out_of_memory(XZ_ENCODER))?;
-                        let len = decant_xz::padded(unpadded);
-                        padding = (len - unpadded) as u8;
+                        let len = self.xz.block(data, room).map_err(|_| Error::out_of_memory(XZ_ENCODER))?;
+                        padding = decant_xz::padding(room) as u8;
                         len
                     }
                     UnitMethod::Grain => grain::encode(&mut self.deflater, data, guest, room)?,

@@ -90,9 +90,9 @@ impl Index for decant_xz::Stream {
     }
 
     fn zero_block(len: u32) -> (Vec<u8>, u8) {
-        let (block, unpadded) = decant_xz::zero_block(len);
-        let padding = block.len() as u64 - unpadded;
-        (block, padding as u8)
+        let block = decant_xz::zero_block(len);
+        let padding = decant_xz::padding(&block) as u8;
+        (block, padding)
     }
 
     fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)> {

@@ -13,7 +13,7 @@ mod zeros;
 pub use direct::{XzDecoder, XzDivider, XzEncoder, search};
 #[cfg(not(feature = "direct"))]
 pub use imported::{XzDecoder, XzDivider, XzEncoder, search};
-pub use stream::{MAX_BLOCKS, Stream};
+pub use stream::{MAX_BLOCKS, Stream, padding};
 pub use zeros::zero_block;
 
 use decant_module::{Module, StreamFailure, StreamRequest};
@@ -35,11 +35,6 @@ pub type XzError = StreamFailure;
 pub const fn bound(len: usize) -> usize {
     const AROUND: usize = 128;
     len + (len >> 14) + AROUND
-}
-
-/// Returns the length of a block with padding, out of its length without.
-pub const fn padded(unpadded: usize) -> usize {
-    unpadded.next_multiple_of(UNIT)
 }
 
 /// A request to the module.

@@ -35,6 +35,13 @@ pub(crate) fn block_header(compressed: u64, data: u64) -> Vec<u8> {
     with_checksum(&header, false)
 }
 
+/// Returns the number of bytes of padding in a block that starts with `header`, as [`block_header`] makes it: all parts but the
+/// compressed data have whole units, and the lowest bits of its size come first.
+pub fn padding(header: &[u8]) -> usize {
+    let compressed = usize::from(header[2]);
+    compressed.wrapping_neg() % UNIT
+}
+
 /// A stream that is being written: its blocks are elsewhere. Blocks of the same sizes that follow one another take memory once.
 #[derive(Default)]
 pub struct Stream {

@@ -3,9 +3,9 @@
 //! The data is one literal, and matches of the byte before. LZMA has no specification but its code; the names are those of
 //! the LZMA SDK's `lzma-specification.txt`.
 
+use crate::UNIT;
 use crate::crc64::Crc64;
 use crate::stream::block_header;
-use crate::{UNIT, padded};
 
 /// The most bytes of data in a chunk of LZMA2.
 const CHUNK: usize = 2 << 20;
@@ -26,19 +26,17 @@ const AFTER_FIRST: usize = 8;
 const AFTER_FIRST_BYTE: usize = 9;
 const AFTER_MATCH: usize = 11;
 
-/// Returns a block of `len` zeros, and its length without padding. `len` must not be 0.
-pub fn zero_block(len: u32) -> (Vec<u8>, u64) {
+/// Returns a block of `len` zeros. `len` must not be 0.
+pub fn zero_block(len: u32) -> Vec<u8> {
     let data = lzma2(len as usize);
     let header = block_header(data.len() as u64, len.into());
-    let unpadded = (header.len() + data.len() + size_of::<u64>()) as u64;
     let mut block = [header, data].concat();
     block.resize(block.len().next_multiple_of(UNIT), 0);
     let mut check = Crc64::default();
     (0..len.div_ceil(CHECKED))
         .for_each(|part| check.add(&[0; CHECKED as usize][..(len - part * CHECKED).min(CHECKED) as usize]));
     block.extend_from_slice(&check.value().to_le_bytes());
-    debug_assert_eq!(block.len(), padded(unpadded as usize));
-    (block, unpadded)
+    block
 }
 
 /// Number of zeros that are added to the check at once.

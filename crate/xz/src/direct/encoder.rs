@@ -2,7 +2,7 @@
 
 use crate::crc64::Crc64;
 use crate::stream::block_header;
-use crate::{UNIT, XzError, bound, padded};
+use crate::{UNIT, XzError, bound};
 use lzma_rust2::{Lzma2Options, Lzma2Writer, Write};
 
 /// The level of compression: of those of `xz`, the one that takes the least time for its size.
@@ -16,8 +16,7 @@ const MEMORY: usize = 9 << 20;
 pub struct XzEncoder(());
 
 impl XzEncoder {
-    /// Encodes `input` to one block at the start of `output`, which has [`bound`] bytes for it. Returns the length of the block
-    /// without padding; the block takes [`padded`] bytes.
+    /// Encodes `input` to one block at the start of `output`, which has [`bound`] bytes for it. Returns the length of the block.
     pub fn block(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, XzError> {
         let (mut memory, mut data) = (Vec::<u8>::new(), Vec::new());
         data.try_reserve_exact(bound(input.len())).map_err(|_| XzError::OutOfMemory)?;
@@ -30,12 +29,12 @@ impl XzEncoder {
         let mut check = Crc64::default();
         check.add(input);
         let check = check.value().to_le_bytes();
-        let unpadded = header.len() + data.len() + check.len();
-        let padding = [0; UNIT];
-        let mut rest = &mut output[..padded(unpadded)];
-        for part in [&header[..], &data, &padding[..padded(unpadded) - unpadded], &check] {
-            rest.split_off_mut(..part.len()).expect("the output has the length of all").copy_from_slice(part);
+        let padding = &[0; UNIT][..data.len().next_multiple_of(UNIT) - data.len()];
+        let mut len = 0;
+        for part in [&header[..], &data, padding, &check] {
+            output[len..][..part.len()].copy_from_slice(part);
+            len += part.len();
         }
-        Ok(unpadded)
+        Ok(len)
     }
 }
