@@ -3,8 +3,7 @@
 //     node count.mjs IMAGE
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { allocations, CancelHandle, initSync, Runner } from '../../target/wasm/workers/index.js';
-import { OpenImage } from '../../worker/api/image.js';
+import { allocations, CancelHandle, initSync, OpenImage, Runner } from '../../target/wasm/workers/index.js';
 
 const wasm = new URL('../../dist/decant.wasm', import.meta.url);
 initSync({ module: new WebAssembly.Module(readFileSync(wasm)) });

@@ -174,7 +174,10 @@ const READ_BACK = ['qcow2', 'vmdk', 'raw.zst', 'raw.xz'];
  */
 async function readBack({ open }, writer, output) {
   // In Node, a Blob of a file cannot be sent to workers.
-  const image = await open(SOURCES['own object']?.(output), writer.startsWith('raw.') ? { format: 'raw', unpack: true } : {});
+  const image = await open(
+    SOURCES['own object']?.(output),
+    writer.startsWith('raw.') ? { format: 'raw', unpack: true } : {},
+  );
   try {
     /** @type {Uint8Array<ArrayBuffer>[]} */
     const pieces = [];

@@ -13,11 +13,10 @@ import { type ConvertCommand, outputOf, printOptions, requirePossible } from './
 import { convertAll, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { failureRows, failureText } from './failure-text.js';
-import { partsBeside } from './files-beside.js';
 import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
-import { imageOf, imageOpener, mustBeUnpacked, type OpenDisk, type Opened } from './open-image.js';
+import { imageOf, imageOpener, mustBeUnpacked, type OpenDisk, type Opened, partsBeside } from './open-image.js';
 import { requireText, shownInput } from './operands.js';
 import { isFolder, requireFileForOne, requireOtherFiles, requireOutput } from './output-checks.js';
 import { print, report } from './printing.js';

@@ -1,4 +1,4 @@
-// Files in the folder of an image that belong to it: the configuration and the disks of a machine, the parts of a split file.
+// Files in the folder of an image that belong to it: the configuration and the disks of a machine.
 
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -6,7 +6,6 @@ import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownNames, shownText } from '../errors/shown.js';
-import { splitFiles } from '../node.js';
 import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './formats.js';
 import { statsOf } from './operands.js';
@@ -31,7 +30,7 @@ export const isMachine = async (image: string): Promise<boolean> =>
 const isFolder = async (path: string): Promise<boolean> => (await statsOf(path))?.isDirectory() ?? false;
 
 /** The names of the files in `folder`. Opening a file reports why the folder cannot be read. */
-async function filesIn(folder: string): Promise<string[]> {
+export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
 }
@@ -74,18 +73,4 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
   const folders = [folder, join(folder, SNAPSHOTS)];
   const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
   return found.flat().filter((file) => basename(file) !== name && !given.includes(basename(file)));
-}
-
-/**
- * Returns the paths of the other parts if `image`, an argument of the command, is a part of a split file by its name; not those with one of
- * the names `given`.
- */
-export async function partsBeside(image: string, given: string[]): Promise<string[]> {
-  if (isAddress(image)) return [];
-  const path = localPath(image);
-  const [folder, name] = [dirname(path), basename(path)];
-  if (MACHINE.test(name)) return [];
-  const names = [name, ...(await filesIn(folder)).filter((other) => other !== name && !given.includes(other))];
-  const parts = (await splitFiles(names)).find((parts) => parts.includes(0)) ?? [];
-  return parts.filter((at) => at > 0).map((at) => join(folder, names[at]!));
 }

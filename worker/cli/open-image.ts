@@ -1,23 +1,28 @@
 // Opens an image by the arguments.
 
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { localPath } from '../api/node-path.js';
 import { DecantError, type Fields } from '../errors/errors.js';
-import type { Waiting } from '../http/http-types.js';
+import { isAddress } from '../errors/secrets.js';
+import { addressOf, isHttp } from '../http/address.js';
+import type { AddressOptions, Waiting } from '../http/http-types.js';
 import {
   type AnyImage,
+  httpSource,
   type Input,
   type Member,
   type OpenOptions,
   open,
   type Progress,
   RequestLimit,
+  splitFiles,
 } from '../node.js';
 import { CONTAINERS } from '../public/registry.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
 import type { Disks } from './failure-text.js';
-import { filesBeside, machineIn, partsBeside } from './files-beside.js';
-import { namedFile, RemoteInputs } from './operands.js';
+import { filesBeside, filesIn, MACHINE, machineIn } from './files-beside.js';
+import { namedFile } from './operands.js';
 import { imageHeaders, readPasswords } from './secret-files.js';
 import { STANDARD_INPUT, standardInput } from './standard-streams.js';
 import { type Unpacking, windowOf } from './unpacking.js';
@@ -192,4 +197,38 @@ function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[
     return name === undefined ? source : { name, source };
   };
   return Promise.all(given.map(companionOf));
+}
+
+/**
+ * Returns the paths of the other parts if `image`, an argument of the command, is a part of a split file by its name; not those with one of
+ * the names `given`.
+ */
+export async function partsBeside(image: string, given: string[]): Promise<string[]> {
+  if (isAddress(image)) return [];
+  const path = localPath(image);
+  const [folder, name] = [dirname(path), basename(path)];
+  if (MACHINE.test(name)) return [];
+  const names = [name, ...(await filesIn(folder)).filter((other) => other !== name && !given.includes(other))];
+  const parts = (await splitFiles(names)).find((parts) => parts.includes(0)) ?? [];
+  return parts.filter((at) => at > 0).map((at) => join(folder, names[at]!));
+}
+
+/** Images on servers: those of one origin get the headers. */
+class RemoteInputs {
+  /** The origin that gets the headers. */
+  #origin: string | undefined;
+
+  constructor(
+    private readonly headers: [string, string][],
+    private readonly options: AddressOptions,
+  ) {}
+
+  /** Returns the argument, or its source with headers if it is a URL with the origin of the first URL. */
+  async input(argument: string): Promise<Input> {
+    if (!isHttp(argument)) return argument;
+    const { origin } = addressOf(argument).url;
+    this.#origin ??= origin;
+    if (origin !== this.#origin || this.headers.length === 0) return argument;
+    return httpSource(argument, { ...this.options, headers: this.headers });
+  }
 }

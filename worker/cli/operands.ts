@@ -5,10 +5,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress, shownAddress } from '../errors/secrets.js';
-import { addressOf, isHttp } from '../http/address.js';
-import type { AddressOptions } from '../http/http-types.js';
-import { httpSource } from '../node.js';
-import type { Input } from '../public/types.node.js';
 
 const REPLACEMENT = '\uFFFD';
 const SEPARATOR = '\0';
@@ -52,25 +48,6 @@ function split(argument: string, exists: (file: string) => boolean): NamedFile {
   // No such file: opening it will fail.
   const first = argument.indexOf('=');
   return first < 0 ? { name: undefined, file: argument } : splitAt(first);
-}
-
-export class RemoteInputs {
-  /** The origin that gets the headers. */
-  #origin: string | undefined;
-
-  constructor(
-    private readonly headers: [string, string][],
-    private readonly options: AddressOptions,
-  ) {}
-
-  /** Returns the argument, or its source with headers if it is a URL with the origin of the first URL. */
-  async input(argument: string): Promise<Input> {
-    if (!isHttp(argument)) return argument;
-    const { origin } = addressOf(argument).url;
-    this.#origin ??= origin;
-    if (origin !== this.#origin || this.headers.length === 0) return argument;
-    return httpSource(argument, { ...this.options, headers: this.headers });
-  }
 }
 
 /** Returns `argument` for messages: a URL without its secrets. */

@@ -30,7 +30,7 @@ afterEach(() => {
 
 const { signal } = new AbortController();
 const cloud = new Cloud();
-vi.mock('../http/proxy-fetch.js', () => ({
+vi.mock('../http/node-fetch.js', () => ({
   environmentFetch: async () => cloud.fetch,
   environmentFetchUndecoded: undefined,
 }));
