@@ -1,8 +1,7 @@
 // Decodes an image in memory, by the shipped wasm, and discards the output.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { CancelHandle, initSync, Runner } from '../target/wasm/workers/index.js';
-import { OpenImage } from '../worker/api/image.js';
+import { CancelHandle, initSync, OpenImage, Runner } from '../target/wasm/workers/index.js';
 
 const { module, bytes } = workerData;
 initSync({ module });

@@ -13,7 +13,8 @@ import type { AnyInfo, Network, Notice, Progress, Result } from '../public/types
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { identityOf } from './identity.js';
 import { isOfDisk } from './notice-rules.js';
-import { type ChosenFormat, chosenFormat, settleMemory } from './options.js';
+import { settleMemory } from './options.js';
+import { type ChosenFormat, chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
 

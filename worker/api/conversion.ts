@@ -18,7 +18,7 @@ import {
   writeTo,
 } from './conversion-run.js';
 import { identityOf } from './identity.js';
-import { chosenFormat } from './options.js';
+import { chosenFormat } from './output-format.js';
 
 /** Loads the code for sizes of streamed disks. */
 const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));

@@ -8,7 +8,7 @@ import type { CrateExtent, OpenResult } from '../messages/coordinator.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import type { ChosenFormat } from './options.js';
+import type { ChosenFormat } from './output-format.js';
 
 /** Changes when the output of the same conversion may differ: older journals are not resumed then. */
 const VERSION = 2;

@@ -1,6 +1,5 @@
 // Checks of callers' options, their defaults, and the output format that they choose.
 
-import type { ImageSessions } from '../client-side/image-sessions.js';
 import {
   checkNames,
   checkReadable,
@@ -11,7 +10,6 @@ import {
   shownValue,
 } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { loadPart } from '../errors/load-part.js';
 import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type { Configuration } from '../public/types.browser.js';
@@ -20,7 +18,6 @@ import type {
   DigestOptions,
   Engine,
   MapOptions,
-  OutputFormat,
   PrepareOptions,
   ReadableOptions,
   ReadOptions,
@@ -223,29 +220,4 @@ function chooseEngine(wanted: string, platform: Platform): { engine: Engine; eng
     default:
       throw new DecantError('usage', `There is no engine '${shownValue(wanted)}'; choose auto, threads or workers`);
   }
-}
-
-/** The format that `options` choose, and its options. */
-export interface ChosenFormat extends OutputFormat {
-  formatOptions: Record<string, string>;
-}
-
-/** Loads the code for places. */
-export const loadPlaces = () => loadPart('places', () => import('../places/of-image.js'));
-
-/**
- * Resolves to the format in `options`, as it is with the options given. Throws `usage` for an unknown format, option or place,
- * and why the disk does not fit the format or the place. `diskSize`: of a streamed disk, if it was determined.
- */
-export async function chosenFormat(
-  sessions: ImageSessions,
-  options: ConvertOptions,
-  signal: AbortSignal,
-  diskSize?: number,
-): Promise<ChosenFormat> {
-  const { format = 'raw', formatOptions: given = {} } = options;
-  const formatOptions = { ...given };
-  if (options.for !== undefined)
-    return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal, diskSize);
-  return { ...(await sessions.output(format, formatOptions, signal, diskSize)), formatOptions };
 }

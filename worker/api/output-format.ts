@@ -1,0 +1,31 @@
+// The format of the output that the options of a conversion choose.
+
+import type { ImageSessions } from '../client-side/image-sessions.js';
+import { loadPart } from '../errors/load-part.js';
+import type { ConvertOptions } from '../public/caller-types.js';
+import type { OutputFormat } from '../public/types.js';
+
+/** The format that `options` choose, and its options. */
+export interface ChosenFormat extends OutputFormat {
+  formatOptions: Record<string, string>;
+}
+
+/** Loads the code for places. */
+export const loadPlaces = () => loadPart('places', () => import('../places/of-image.js'));
+
+/**
+ * Resolves to the format in `options`, as it is with the options given. Throws `usage` for an unknown format, option or place,
+ * and why the disk does not fit the format or the place. `diskSize`: of a streamed disk, if it was determined.
+ */
+export async function chosenFormat(
+  sessions: ImageSessions,
+  options: ConvertOptions,
+  signal: AbortSignal,
+  diskSize?: number,
+): Promise<ChosenFormat> {
+  const { format = 'raw', formatOptions: given = {} } = options;
+  const formatOptions = { ...given };
+  if (options.for !== undefined)
+    return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal, diskSize);
+  return { ...(await sessions.output(format, formatOptions, signal, diskSize)), formatOptions };
+}
