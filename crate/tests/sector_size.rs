@@ -2,6 +2,7 @@
 
 use crate::common::vhdx::{Block, Vhdx};
 use crate::common::*;
+use crate::outputs::vhdx;
 use decant::io::target::Abilities;
 use std::process::Command;
 
@@ -85,6 +86,32 @@ fn in_each_kind_of_image() {
     let packed = Case { name: Some("disk.raw.gz".to_owned()), ..Case::new(filter("gzip", &["-c"], &disk(&[4096]))) };
     for (what, case) in [("a stream", stream), ("in gzip", packed)] {
         assert_eq!(notices(&case), ["sector-size"], "{what}");
+    }
+}
+
+/// A VHDX has sectors of the disk's size, whatever the image is, and there is no notice.
+#[test]
+fn kept_in_a_vhdx() {
+    let stated = |sector_size| Case::new(Vhdx { sector_size, ..Vhdx::new(&[Block::Data(1)]) }.file());
+    let packed = Case { name: Some("disk.raw.gz".to_owned()), ..Case::new(filter("gzip", &["-c"], &disk(&[4096]))) };
+    // (what, image, sizes of logical and physical sectors, number of notices, size of the disk)
+    let rows = [
+        ("a GPT for 512", raw(disk(&[512])), [512, 512], 0, SIZE),
+        ("a GPT for 4,096", raw(disk(&[4096])), [4096, 4096], 0, SIZE),
+        ("not whole sectors", raw(disk(&[4096])[..SIZE - 512].to_vec()), [4096, 4096], 0, SIZE),
+        ("a disk that ends in the second sector", raw(disk(&[4096])[..7680].to_vec()), [4096, 4096], 0, 8192),
+        ("stated", stated(4096), [4096, 4096], 0, SIZE),
+        ("512 and 4,096 stated", stated(512), [512, 4096], 0, SIZE),
+        // The layout is made before the disk comes.
+        ("in gzip", Case { size: Some(SIZE as u64), ..packed }, [512, 512], 1, SIZE),
+    ];
+    for (what, case, sectors, notices, size) in rows {
+        let converted = case.convert_to("vhdx", Answers::InOrder, Abilities::default(), 1 << 20);
+        converted.result.unwrap();
+        let found = vhdx::read(&converted.target.bytes.take()).unwrap();
+        assert_eq!((found.sectors, found.size), (sectors, size), "{what}");
+        let count = converted.notices.iter().filter(|notice| notice.code == "sector-size").count();
+        assert_eq!(count, notices, "{what}");
     }
 }
 

@@ -1,4 +1,4 @@
-// qcow2, VMDK and dynamic VHD as outputs: other programs read them.
+// qcow2, VMDK, dynamic VHD, VHDX and VDI as outputs: other programs read them.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const VHD = ['-O', 'vpc', '-o', 'subformat=dynamic'];
 
 interface Made {
   args: string[];
-  format: 'qcow2' | 'vmdk' | 'vpc';
+  format: 'qcow2' | 'vmdk' | 'vpc' | 'vhdx' | 'vdi';
   clusterSize: number;
 }
 
@@ -34,6 +34,10 @@ const MADE: Record<string, Made> = {
     clusterSize: 65_536,
   },
   'a streamOptimized VMDK': { args: VMDK, format: 'vmdk', clusterSize: 65_536 },
+  'a VHDX': { args: ['-O', 'vhdx'], format: 'vhdx', clusterSize: 2 ** 20 },
+  'a fixed VHDX': { args: ['-O', 'vhdx', '-o', 'subformat=fixed,block_size=2M'], format: 'vhdx', clusterSize: 2 ** 21 },
+  'a VDI': { args: ['-O', 'vdi'], format: 'vdi', clusterSize: 2 ** 20 },
+  'a fixed VDI': { args: ['-O', 'vdi', '-o', 'static=on'], format: 'vdi', clusterSize: 2 ** 20 },
   'a dynamic VHD': { args: VHD, format: 'vpc', clusterSize: 2 ** 21 },
 };
 
@@ -47,7 +51,7 @@ for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
       const [output, back] = [join(folder, 'out'), join(folder, 'back.raw')];
       const path = images[image]();
       expect(decant('convert', ...args, path, output)).toMatchObject({ status: 0, stdout: '' });
-      if (format === 'qcow2') qemuImg('check', '-f', 'qcow2', output);
+      if (['qcow2', 'vdi', 'vhdx'].includes(format)) qemuImg('check', '-f', format, output);
       qemuImg('compare', '-f', format, '-F', 'qcow2', output, path);
       const { 'cluster-size': found } = JSON.parse(qemuImg('info', '--output=json', output));
       expect(found).toBe(clusterSize);

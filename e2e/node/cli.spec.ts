@@ -86,7 +86,7 @@ function fill(folder: string): void {
 // of the arguments alone.
 const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => [], 2, 'A command is missing'],
-  [() => ['convert', '-O', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
+  [() => ['convert', '-O', 'qed', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
   [() => ['convert', '-f', 'bochs', images.zlib(), '{folder}/out.raw'], 2, "no input format 'bochs'"],
   [() => ['convert', images.zlib(), '{folder}'], 2, 'is a folder; choose a file\n'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],

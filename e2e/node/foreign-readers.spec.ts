@@ -33,6 +33,11 @@ const OUTPUTS: Record<string, Output> = {
   'compressed qcow2, largest clusters': { format: 'qcow2', formatOptions: { compress: 'on', cluster_size: '2M' } },
   'qcow2 compressed by zstd': { format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
   'streamOptimized VMDK': { format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+  'dynamic VHDX': { format: 'vhdx', formatOptions: {} },
+  'fixed VHDX': { format: 'vhdx', formatOptions: { subformat: 'fixed' } },
+  'dynamic VHDX, larger blocks': { format: 'vhdx', formatOptions: { block_size: '8M' } },
+  'dynamic VDI': { format: 'vdi', formatOptions: {} },
+  'fixed VDI': { format: 'vdi', formatOptions: { static: 'on' } },
   'dynamic VHD': { format: 'vpc', formatOptions: { subformat: 'dynamic' } },
 };
 

@@ -219,9 +219,9 @@ test('what the converted disk inherits is noted', ({ folder }) => {
 // (arguments, exit code, a part of the message, where it runs)
 for (const [args, status, part, tag = '@full'] of [
   [
-    ['-O', 'vhdx', 'KINDS', 'out'],
+    ['-O', 'qed', 'KINDS', 'out'],
     2,
-    "no output format 'vhdx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, raw.zst, raw.xz, tar.gz",
+    "no output format 'qed'; choose one of raw, qcow2, vmdk, vpc, vhdx, vdi, raw.gz, raw.zst, raw.xz, tar.gz",
     [],
   ],
   [['-O', 'vpc', '-o', 'subformat=differencing', 'KINDS', 'out'], 2, "'differencing' is not a valid subformat of"],

@@ -58,6 +58,8 @@ const OPTIONS: Record<string, string[]> = {
   qcow2: ['-c', '--two-pass'],
   vmdk: ['-o', 'subformat=streamOptimized'],
   'vpc, dynamic': ['-o', 'subformat=dynamic'],
+  'vhdx, fixed': ['-o', 'subformat=fixed'],
+  'vdi, fixed': ['-o', 'static=on'],
 };
 
 /** Converts the row to standard output by the command. Returns the fault, or undefined. */

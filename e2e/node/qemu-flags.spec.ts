@@ -25,9 +25,9 @@ test('the name of the output states its format', ({ folder }) => {
   qemuImg('compare', '-f', 'vpc', '-F', 'raw', join(folder, 'disk.vhd'), images.raw());
   expect(decant('convert', images.zlib(), join(folder, 'disk.raw.gz'))).toEqual(DONE);
   expect([...readFileSync(join(folder, 'disk.raw.gz')).subarray(0, 2)]).toEqual([0x1f, 0x8b]);
-  expect(decant('convert', images.zlib(), join(folder, 'disk.vhdx'))).toMatchObject({
+  expect(decant('convert', images.zlib(), join(folder, 'disk.qed'))).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('does not write .vhdx files yet'),
+    stderr: expect.stringContaining('does not write .qed files yet'),
   });
   // What is asked for is done, with a note.
   const note = 'decant: note: the output is raw, by -O, although its name ends in .qcow2\n';

@@ -1,6 +1,6 @@
 """Reads disk images with dissect.hypervisor, and inspects them with OpenStack's format_inspector.
 
-Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2", "vmdk" or "vpc"), and the path of the
+Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2", "vmdk", "vpc", "vhdx" or "vdi"), and the path of the
 raw disk that is expected in it as `disk`; without a `disk`, the image is only inspected. Answers with a line of JSON: see
 Answer in foreign-readers.ts.
 """
@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 from dissect.hypervisor.disk.qcow2 import QCow2
+from dissect.hypervisor.disk.vdi import VDI
 from dissect.hypervisor.disk.vhd import VHD
+from dissect.hypervisor.disk.vhdx import VHDX
 from dissect.hypervisor.disk.vmdk import VMDK
 from oslo_utils.imageutils import format_inspector
 
@@ -34,10 +36,25 @@ class Sectors:
         return part
 
 
+class Blocks:
+    """A VDI as a stream. VDIStream.read finds only the first block of a read by the map: it takes the others from after it."""
+
+    def __init__(self, path):
+        vdi = VDI(path.open("rb"))
+        self.stream = vdi.open()
+        self.size = vdi.size
+        self.block_size = vdi.block_size
+
+    def read(self, length):
+        return b"".join(self.stream.read(self.block_size) for _ in range(length // self.block_size))
+
+
 READERS = {
     "qcow2": lambda path: QCow2(path).open(),
     "vmdk": Sectors,
     "vpc": lambda path: VHD(path.open("rb")),
+    "vhdx": lambda path: VHDX(path.open("rb")),
+    "vdi": Blocks,
 }
 
 

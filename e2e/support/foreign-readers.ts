@@ -14,7 +14,7 @@ const python = pathOf('../../.cache/readers/bin/python3');
 export interface Question {
   /** The path of the image. */
   image: string;
-  format: 'qcow2' | 'vmdk' | 'vpc';
+  format: 'qcow2' | 'vmdk' | 'vpc' | 'vhdx' | 'vdi';
   /** The path of the expected raw disk; zeros may follow it in the image. */
   disk: string;
 }

@@ -161,10 +161,14 @@ const DISKS = {
  * Writers that are another form of a registered format, by options that it does not recommend.
  * @type {Record<string, { format: string; formatOptions: Record<string, string> }>}
  */
-export const FORMS = { 'vpc, dynamic': { format: 'vpc', formatOptions: { subformat: 'dynamic' } } };
+export const FORMS = {
+  'vpc, dynamic': { format: 'vpc', formatOptions: { subformat: 'dynamic' } },
+  'vhdx, fixed': { format: 'vhdx', formatOptions: { subformat: 'fixed' } },
+  'vdi, fixed': { format: 'vdi', formatOptions: { static: 'on' } },
+};
 
 /** Writers whose outputs Decant reads back; other tests read them by other programs. */
-const READ_BACK = ['qcow2', 'vmdk', 'raw.zst', 'raw.xz'];
+const READ_BACK = ['qcow2', 'vmdk', 'vhdx', 'vhdx, fixed', 'vdi', 'vdi, fixed', 'raw.zst', 'raw.xz'];
 
 /**
  * The disk in an output of `writer`, read by Decant.
@@ -281,7 +285,7 @@ export const REFUSED_IN_NODE = [
     target,
     says: 'usage: In Node, an output must be a path, a file URL',
   })),
-  ...['qcow2', 'vmdk', 'vpc, dynamic', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz'].map((writer) => ({
+  ...['qcow2', 'vmdk', 'vpc, dynamic', 'vhdx', 'vdi', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz'].map((writer) => ({
     writer,
     target: 'device',
     says: 'is written in place, so the size of the output must be known',

@@ -204,6 +204,12 @@ export function germanErrors({ size, duration }: Units): Sentences {
       `Das Abbild ist beschädigt: Laut seinem Ende hat die Platte ${bytes(stated, size)}, tatsächlich hat sie eine andere Größe.`,
     'vhdx-log':
       'Das Abbild wurde nicht richtig geschlossen, und sein Protokoll ist beschädigt. Eine Rettung liest es ohne die letzten Änderungen.',
+    'vdi-too-large':
+      'Decant schreibt eine VDI von höchstens 8 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'vhdx-too-large': ({ blockSize }) =>
+      blockSize === undefined
+        ? 'Eine VHDX fasst höchstens 64 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.'
+        : 'Diese Platte ist zu groß für eine VHDX mit Blöcken dieser Größe.',
     'vhd-too-large': `Eine VHD fasst höchstens ${size(2040 * 2 ** 30)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`,
     'too-many-blocks': 'Diese Platte ist zu groß für das Format. Wählen Sie ein anderes.',
     'place-limit': ({ of, size: has, min, max }) => {

@@ -21,6 +21,8 @@ const OUTPUTS: Record<string, [label: string, hint?: string]> = {
   'raw.zst': ['Rohe Platte (zstd)'],
   'raw.xz': ['Rohe Platte (xz)'],
   vpc: ['VHD fester Größe', 'Für Azure'],
+  vhdx: ['VHDX', 'Für Hyper-V'],
+  vdi: ['VDI', 'Für VirtualBox'],
   'tar.gz': ['tar.gz mit disk.raw', 'Für die Google Cloud'],
 };
 

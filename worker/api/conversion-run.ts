@@ -12,7 +12,7 @@ import type { ConvertOptions } from '../public/caller-types.js';
 import type { AnyInfo, Network, Notice, Progress, Result } from '../public/types.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { identityOf } from './identity.js';
-import { isOfDisk } from './notice-rules.js';
+import { isMet, isOfDisk } from './notice-rules.js';
 import { settleMemory } from './options.js';
 import { type ChosenFormat, chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
@@ -132,7 +132,7 @@ export async function writeTo(
     const converted = await write(target, conversion, plan, meter, signal);
     const bytesWritten = target.send ? await send(target, converted, meter, signal) : converted.progress.written;
     await orTargetFailure(target.commit(converted.outputSize, signal));
-    return resultOf(target, conversion, converted, bytesWritten, meter.end());
+    return resultOf(target, conversion, chosen, converted, bytesWritten, meter.end());
   } finally {
     meter.end();
   }
@@ -344,6 +344,7 @@ async function send(
 function resultOf(
   target: OutputTarget,
   { setup: { sources, engine, engineReason, workers }, info }: ConversionContext,
+  chosen: ChosenFormat,
   { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes }: Converted,
   bytesWritten: number,
   time: Result['time'],
@@ -355,7 +356,7 @@ function resultOf(
     bytesWritten,
     holeBytes: outputSize - bytesWritten,
     notices: [
-      ...info.safety.filter(isOfDisk),
+      ...info.safety.filter((notice) => isOfDisk(notice) && !isMet(notice, chosen)),
       ...notices,
       ...sources.unnoticed.map(unverified),
       ...(target.notices ?? []),

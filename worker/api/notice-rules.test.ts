@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isOfDisk, RULES, severityOf } from './notice-rules.js';
+import { isMet, isOfDisk, RULES, severityOf } from './notice-rules.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const sectionsOf = (text: string) =>
@@ -35,4 +35,14 @@ test('the results that docs/errors.md names repeat no other notices', () => {
 
 test('a notice without a rule is a warning, and repeated', () => {
   expect([severityOf(notice('new')), isOfDisk(notice('new'))]).toEqual(['warning', true]);
+});
+
+test('a notice about sectors is not true of an output that states them', () => {
+  const sectors = { code: 'sector-size', fields: { size: 4096 }, message: '' };
+  expect([{ sectorSize: 4096 }, { sectorSize: 512 }, {}].map((output) => isMet(sectors, output))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(isMet(notice('dirty'), {})).toBe(false);
 });

@@ -1,6 +1,6 @@
 // The codes of `Info.safety`, with what depends on each of them.
 
-import type { Notice } from '../public/types.js';
+import type { Notice, OutputFormat } from '../public/types.js';
 
 interface Rule {
   /** The severity of the finding in a verdict. Notes are about the files that were used, or could not be checked. */
@@ -61,3 +61,7 @@ export const severityOf = ({ code }: Notice): Rule['severity'] => (RULES[code] ?
 
 /** Whether a result repeats the notice of `Info.safety`. */
 export const isOfDisk = ({ code }: Notice): boolean => (RULES[code] ?? OF_DISK).about === 'disk';
+
+/** Whether the notice warns of what the output states: programs that read it find sectors of that size. */
+export const isMet = ({ code, fields }: Notice, { sectorSize }: Pick<OutputFormat, 'sectorSize'>): boolean =>
+  code === 'sector-size' && fields.size === sectorSize;

@@ -28,10 +28,10 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
       throw new DecantError('usage', `There is no output format '${format}'; choose one of ${names}`);
     }
     if (known.options.length === 0) print(`The output format ${format} has no options`);
-    for (const { name, values, required } of known.options) {
-      const [first] = values;
+    for (const { name, values, takes, required } of known.options) {
+      const [first = 'random'] = values;
       const note = required ? 'required' : `default: ${first}`;
-      print(`${name}=${values.join('|')} (${note})`);
+      print(`${name}=${takes?.toUpperCase() ?? values.join('|')} (${note})`);
     }
   } finally {
     await image.close();

@@ -20,6 +20,8 @@ describe('without -O', () => {
     ['disk.qcow2', 'qcow2'],
     ['disk.VMDK', 'vmdk'],
     ['disk', 'raw'],
+    ['disk.vhdx', 'vhdx'],
+    ['disk.VDI', 'vdi'],
     ['disk.dat', 'raw'],
     ['vhd', 'raw'],
     ['/dev/sdb', 'raw'],
@@ -35,10 +37,10 @@ describe('without -O', () => {
     'disk.qcow',
     'disk.qcow2.gz',
     'disk.VMDK.gz',
-    'disk.vhdx',
-    'disk.VDI',
+    'disk.qed',
+    'disk.HDS',
     'disk.raw.bz2',
-    'https://host/disk.vhdx?a=b',
+    'https://host/disk.qed?a=b',
   ]) {
     test(`${output} is refused`, () => {
       expect(() => outputFormat(output)).toThrow(
@@ -93,8 +95,10 @@ describe('with --for', () => {
     ['azure', 'disk', {}, 'vpc', FIXED],
     ['azure', 'disk.vhd', {}, 'vpc', FIXED],
     ['azure', '-', { requestedFormat: 'vhd' }, 'vpc', FIXED],
+    ['hyperv', 'disk', {}, 'vhdx', {}],
     ['hyperv', 'disk.vhd', {}, 'vpc', DYNAMIC],
     ['hyperv', 'disk.vhd', { options: FIXED }, 'vpc', FIXED],
+    ['virtualbox', 'disk.vdi', {}, 'vdi', {}],
     ['proxmox', 'disk.qcow2', {}, 'qcow2', { compress: 'on' }],
     ['proxmox', 'disk.qcow2', { options: { compress: 'off' } }, 'qcow2', { compress: 'off' }],
     ['proxmox', 'disk.raw', {}, 'raw', {}],
@@ -118,7 +122,7 @@ describe('with --for', () => {
     ['azure', 'disk', { requestedFormat: 'raw' }, 'place-format'],
     ['google', 'disk', { requestedFormat: 'nonsense' }, 'place-format'],
     ['mars', 'disk', {}, 'unknown-place'],
-    ['virtualbox', 'disk.vdi', {}, 'format-not-made'],
+    ['virtualbox', 'disk.qed', {}, 'format-not-made'],
   ] as const) {
     test(`${place} to ${output} with ${JSON.stringify(given)} is refused`, () =>
       expect(() => outputFormat(output, { place, ...given })).toThrow(

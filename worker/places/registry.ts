@@ -40,6 +40,8 @@ const TAR_GZ: PlaceFormat = { name: 'tar.gz', required: {}, recommended: {} };
 const QCOW2: PlaceFormat = { name: 'qcow2', required: {}, recommended: { compress: 'on' } };
 const VMDK: PlaceFormat = { name: 'vmdk', required: { subformat: 'streamOptimized' }, recommended: {} };
 const FIXED_VHD: PlaceFormat = { name: 'vpc', required: { subformat: 'fixed' }, recommended: {} };
+const VHDX: PlaceFormat = { name: 'vhdx', required: {}, recommended: {} };
+const VDI: PlaceFormat = { name: 'vdi', required: {}, recommended: {} };
 const DYNAMIC_VHD: PlaceFormat = { name: 'vpc', required: { subformat: 'dynamic' }, recommended: {} };
 
 /** All places, the most used ones first. A limit in "GB" is read as GiB, so that nothing is refused that may be accepted. */
@@ -76,7 +78,7 @@ export const PLACES: readonly KnownPlace[] = [
   {
     name: 'virtualbox',
     label: 'VirtualBox',
-    formats: [DYNAMIC_VHD, FIXED_VHD, VMDK],
+    formats: [VDI, DYNAMIC_VHD, FIXED_VHD, VMDK],
     limits: [],
     next: {
       replace: ['MACHINE'],
@@ -154,7 +156,7 @@ export const PLACES: readonly KnownPlace[] = [
   {
     name: 'hyperv',
     label: 'Hyper-V',
-    formats: [DYNAMIC_VHD, FIXED_VHD],
+    formats: [VHDX, DYNAMIC_VHD, FIXED_VHD],
     limits: [],
     firmware: {
       kind: 'bios',

@@ -88,6 +88,8 @@ export const OUTPUTS: readonly { name: string; aliases: string[]; extensions: st
   { name: 'qcow2', aliases: [], extensions: ['.qcow2'] },
   { name: 'vmdk', aliases: [], extensions: ['.vmdk'] },
   { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'] },
+  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'] },
+  { name: 'vdi', aliases: [], extensions: ['.vdi'] },
   { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'] },
   { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'] },
   { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'] },

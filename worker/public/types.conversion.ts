@@ -37,8 +37,11 @@ export interface OutputFormat {
   hint?: string;
   /** The extension of its files, with the dot. */
   extension: string;
-  /** Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. */
-  options: { name: string; values: string[]; required: boolean }[];
+  /**
+   * Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. An option that takes
+   * a UUID has no values; without it, the UUID is random.
+   */
+  options: { name: string; values: string[]; takes?: 'uuid'; required: boolean }[];
   /**
    * The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below describe a
    * conversion with these options.
@@ -59,6 +62,8 @@ export interface OutputFormat {
   needsSize?: boolean;
   /** The size of the output, if it is known before the conversion. */
   size?: number;
+  /** The size of sectors that the output states, if the format states it: that of the disk, as far as the image states it. */
+  sectorSize?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
   notices: Notice[];
   /** Why this disk cannot be converted to the format. */

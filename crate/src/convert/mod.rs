@@ -20,7 +20,7 @@ pub use output::Output;
 pub use pipeline::{ExecutedJob, Executor, convert, convert_in_order, resume};
 pub use progress::{Cancel, Progress, ResumePoint};
 pub use run::Transcoder;
-pub use sector_size::notice_of_start;
+pub use sector_size::{layout_of, notice_of_start};
 pub use workload::{Budget, MAX_JOB, Workload};
 
 use crate::compress::{Encoding, Placement};

@@ -51,17 +51,18 @@ impl<'a, B> Output<'a, B> {
         bytes.max(ENCODED_JOB).max(self.layout.unit()) * ENCODED_BUFFERS / PLAIN_BUFFERS
     }
 
-    /// Whether the disk is read twice: first to find the first bytes of the output, which the target does not accept last.
-    /// Fails with `unsupported` if that is not allowed.
-    pub(super) fn reads_twice(&self) -> Result<bool> {
+    /// Whether the first bytes of the output must be known before it begins, since the target does not accept them last.
+    pub(super) fn needs_start(&self) -> bool {
+        self.layout.reserved() > self.target.abilities().late_start
+    }
+
+    /// Checks that the disk may be read twice, first to find the first bytes of the output. Fails with `unsupported` if not.
+    pub(super) fn check_two_passes(&self) -> Result<()> {
         let reserved = self.layout.reserved();
-        if reserved <= self.target.abilities().late_start {
-            return Ok(false);
-        }
         if self.layout.encoding().is_compressed() && !self.may_read_twice {
             return Err(ascending_only(reserved));
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether the data of jobs is written in the order of the disk.
@@ -78,6 +79,13 @@ impl<'a, B> Output<'a, B> {
                 Abilities { ordered: true, holes: Holes::Report, ..Abilities::default() }
             }
         }
+    }
+}
+
+impl<B: for<'b> From<&'b [u8]>> Output<'_, B> {
+    /// The first bytes of the output, which do not depend on the data. Fails as [`Assembly::new`] does.
+    pub(super) async fn known_start(&self) -> Result<Vec<Write>> {
+        Ok(OutputWriter::new(self, Pass::First)?.finish(self.layout, self.layout.disk_size()).await?.first)
     }
 }
 

@@ -169,7 +169,10 @@ impl<E: Executor> Conversion<'_, E> {
     /// Writes the whole output, after a first pass over the disk if the output needs it.
     async fn passes(&self, plan: impl Fn() -> Result<Plan>) -> Result<Converted> {
         let (mut pass, mut size) = (Pass::Only, self.output.layout.output_size());
-        if self.output.reads_twice()? {
+        if self.output.needs_start() && self.output.layout.start_is_known() {
+            pass = Pass::Second(self.output.known_start().await?);
+        } else if self.output.needs_start() {
+            self.output.check_two_passes()?;
             let measuring = |done: Progress| (self.progress)(Progress { measuring: true, ..done });
             let first =
                 Conversion { executor: self.executor, output: self.output, start: self.start, progress: &measuring };
@@ -229,7 +232,7 @@ impl<E: Executor> Conversion<'_, E> {
         let layout = resized.as_deref().unwrap_or(output.layout);
         let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
         tally.done.written += written;
-        let sectors = tally.large_sectors.then(sector_size::notice);
+        let sectors = (tally.large_sectors && !sector_size::has_large(output.layout)).then(sector_size::notice);
         let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).chain(mismatch).collect();
         let lost = tally.lost.finish();
         Ok((Converted { progress: tally.done, virtual_size, output_size, notices, lost }, first))

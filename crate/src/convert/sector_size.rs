@@ -3,9 +3,11 @@
 use super::read;
 use crate::compress::GuestRun;
 use crate::disk::info::{Notice, SECTOR_SIZE};
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::{ErrorKind, Result};
 use crate::offsets::{GuestOffset, GuestRange, SECTOR, le32, le64};
 use crate::open::image::Image;
+use crate::output::{Layout, Options, OutputFormat};
 use decant_codec::crc;
 
 /// The size of large sectors, in bytes.
@@ -38,16 +40,46 @@ pub(super) fn notice() -> Notice {
     Notice::of_sectors(LARGE as u64)
 }
 
-/// Reads the start of the disk of `image`, for a resumed conversion, which does not read it again. Returns the notice that the disk has
-/// sectors of 4,096 bytes, unless `Info` already has it. Ignores a damaged start, and otherwise fails as reading does.
+/// Whether the output that `layout` describes states large sectors.
+pub(super) fn has_large(layout: &dyn Layout) -> bool {
+    layout.sectors().is_some_and(|sectors| sectors.logical == LARGE as u64)
+}
+
+/// Lays out the disk of `image` as `format` with `options`. If the output states the sizes of sectors, they are those that the image
+/// states, or else those for which its GPT is made. Fails as [`OutputFormat::layout`] does, and as reading the start of the disk does.
+pub async fn layout_of(image: &Image, format: &OutputFormat, options: Options) -> Result<Box<dyn Layout>> {
+    let size = image.virtual_size();
+    let layout = (format.layout)(size, &options)?;
+    if layout.sectors().is_none() {
+        return Ok(layout);
+    }
+    let sectors = match image.sectors() {
+        Some(stated) => stated,
+        None if starts_with_large_sectors(image).await? => SectorSizes::of(LARGE as u64),
+        None => SectorSizes::default(),
+    };
+    (format.layout)(size, &options.with_sectors(sectors))
+}
+
+/// Returns the notice that the disk of `image` has sectors of 4,096 bytes, unless `Info` already has it: for a resumed conversion, which
+/// does not read the start of the disk again. Fails as reading the start does.
 pub async fn notice_of_start(image: &Image) -> Result<Option<Notice>> {
-    let is_known = || image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE);
-    if image.virtual_size() < START as u64 || is_known() {
+    if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {
         return Ok(None);
     }
-    match read(image, GuestRange { start: GuestOffset(0), end: GuestOffset(START as u64) }).await {
-        Ok(start) => Ok(is_of_large_sectors(&start).then(notice)),
-        Err(error) if error.kind == ErrorKind::Corrupt => Ok(None),
+    Ok(starts_with_large_sectors(image).await?.then(notice))
+}
+
+/// Reads the start of the disk of `image`, and returns whether it has large sectors. Ignores a damaged start, and otherwise fails as
+/// reading does.
+async fn starts_with_large_sectors(image: &Image) -> Result<bool> {
+    let len = image.virtual_size().min(START as u64);
+    match read(image, GuestRange { start: GuestOffset(0), end: GuestOffset(len) }).await {
+        Ok(mut start) => {
+            start.resize(START, 0);
+            Ok(is_of_large_sectors(&start))
+        }
+        Err(error) if error.kind == ErrorKind::Corrupt => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -7,5 +7,6 @@ pub mod info;
 pub mod losses;
 pub(crate) mod name_index;
 pub(crate) mod reference;
+pub mod sector_sizes;
 
 pub(crate) use info::EncryptionInfo;

@@ -151,7 +151,13 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Returns a GUID as text; `None` if it is null. The first three parts of `bytes` are little-endian.
 pub(crate) fn guid_text(bytes: &[u8; 16]) -> Option<String> {
-    uuid_text(&[3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map(|at| bytes[at]))
+    uuid_text(&guid_of(bytes))
+}
+
+/// Converts the bytes of a UUID in the order of its text to those of a GUID, whose first three parts are little-endian, and the other
+/// way round.
+pub(crate) fn guid_of(uuid: &[u8; 16]) -> [u8; 16] {
+    [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map(|at| uuid[at])
 }
 
 /// Returns the last component of `path`, separated by `/` or `\`.

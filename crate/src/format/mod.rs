@@ -25,6 +25,7 @@ use crate::disk::file_name;
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::Info;
 use crate::disk::reference::{Identity, Reference};
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{FileId, Source};
@@ -76,6 +77,11 @@ pub(crate) trait Disk {
     /// to, and as reading its header does.
     fn attach<'a>(&'a self, _files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {
         ready(Ok(())).boxed_local()
+    }
+
+    /// The sizes of sectors that the image states.
+    fn sectors(&self) -> Option<SectorSizes> {
+        None
     }
 
     fn encryption(&self) -> Option<&Encryption> {

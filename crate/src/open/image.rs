@@ -5,6 +5,7 @@ use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
 use crate::disk::info::{Info, MemberInfo, Need, Notice};
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -176,6 +177,11 @@ impl Image {
     /// The virtual size of the disk, in bytes.
     pub fn virtual_size(&self) -> u64 {
         self.chain.virtual_size()
+    }
+
+    /// The sizes of the disk's sectors, if the image states them.
+    pub fn sectors(&self) -> Option<SectorSizes> {
+        self.chain.layers[0].disk.sectors()
     }
 
     /// Upper bound, in bytes, on one indivisible encoded unit of any layer; 0 if there is none.

@@ -6,6 +6,7 @@
 
 use crate::compress::{EncodedPart, Encoding};
 use crate::disk::info::Notice;
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::GuestRange;
 
@@ -36,6 +37,11 @@ pub trait Layout {
         None
     }
 
+    /// The sizes of sectors that the output states. `None` if its format has no field for them: programs then assume 512 bytes.
+    fn sectors(&self) -> Option<SectorSizes> {
+        None
+    }
+
     /// The size of the output in bytes, if it is known before the conversion.
     fn output_size(&self) -> Option<u64> {
         None
@@ -55,6 +61,12 @@ pub trait Layout {
     /// not accept them then, a first pass over the disk finds what they are.
     fn reserved(&self) -> u64 {
         0
+    }
+
+    /// Whether the reserved bytes do not depend on the data. A target that does not accept them last then gets them first,
+    /// without a first pass.
+    fn start_is_known(&self) -> bool {
+        false
     }
 
     /// The assembler of an output that is not plain. Fails with `internal` if memory runs out.

@@ -1,13 +1,17 @@
 //! The registry of output formats: one file for each, and the contract that they share (`layout.rs`).
 
+mod blocks;
 mod gzip;
+mod identifiers;
 mod layout;
 mod options;
 mod qcow2;
 mod raw;
 mod raw_blocks;
 pub(crate) mod tar_header;
+mod vdi;
 mod vhd;
+mod vhdx;
 mod vmdk;
 
 pub(crate) use layout::{Assembler, Write, Writes};
@@ -92,8 +96,18 @@ fn binary_size(bytes: u64) -> String {
 }
 
 /// All output formats, in the order in which they are offered, default first.
-pub const OUTPUT_FORMATS: &[OutputFormat] =
-    &[raw::FORMAT, qcow2::FORMAT, vmdk::FORMAT, vhd::FORMAT, gzip::RAW, raw_blocks::ZSTD, raw_blocks::XZ, gzip::TAR];
+pub const OUTPUT_FORMATS: &[OutputFormat] = &[
+    raw::FORMAT,
+    qcow2::FORMAT,
+    vmdk::FORMAT,
+    vhd::FORMAT,
+    vhdx::FORMAT,
+    vdi::FORMAT,
+    gzip::RAW,
+    raw_blocks::ZSTD,
+    raw_blocks::XZ,
+    gzip::TAR,
+];
 
 /// Finds the output format `name`. Fails with `usage` if there is none.
 pub fn by_name(name: &str) -> Result<&'static OutputFormat> {

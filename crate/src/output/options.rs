@@ -1,6 +1,7 @@
 //! The options of output formats, named as in `qemu-img -o`.
 
-use super::OutputFormat;
+use super::{OutputFormat, identifiers};
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -9,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct FormatOption {
     /// The name in `qemu-img -o`.
     pub name: &'static str,
-    /// The supported values; the first one is the default, unless the option is required.
+    /// The supported values; the first one is the default, unless the option is required. Empty if it takes a UUID.
     pub values: &'static [&'static str],
     /// Whether it must be given: Decant does not support the default of `qemu-img`.
     pub is_required: bool,
@@ -22,6 +23,14 @@ impl FormatOption {
 
     pub(super) const fn required(name: &'static str, values: &'static [&'static str]) -> Self {
         Self { name, values, is_required: true }
+    }
+
+    /// The option for the UUID of the disk, which is random by default. All identifiers in the output are derived from it.
+    pub(super) const UUID: Self = Self::new("uuid", &[]);
+
+    /// Whether its value is any UUID.
+    pub fn takes_uuid(&self) -> bool {
+        self.values.is_empty()
     }
 
     /// The supported value that `given` means. Sizes may have any unit of `qemu-img`: `64k` is `65536`.
@@ -61,8 +70,12 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("size", "the disk keeps its size"),
 ];
 
-/// The options of one output, checked.
-pub struct Options(Vec<(&'static str, &'static str)>);
+/// The options of one output, checked, and what its layout needs to know of the disk besides its size.
+pub struct Options {
+    chosen: Vec<(&'static str, &'static str)>,
+    uuid: Option<[u8; 16]>,
+    sectors: SectorSizes,
+}
 
 impl Options {
     /// Checks the options `given` for `format`, as names and values. Fails with `usage` for an unknown option or value,
@@ -77,13 +90,22 @@ impl Options {
             let Some(option) = implied else { return Err(unknown_option(format, name)) };
             option.value(value).ok_or_else(|| unknown_value(format, option, value))?;
         }
-        let chosen = |option: &FormatOption| match given.iter().rev().find(|(name, _)| name == option.name) {
+        let last = |option: &FormatOption| given.iter().rev().find(|(name, _)| name == option.name);
+        let chosen = |option: &FormatOption| match last(option) {
             Some((_, value)) => option.value(value).ok_or_else(|| unknown_value(format, option, value)),
             None if option.is_required => Err(missing_option(format, option)),
             None => Ok(option.values[0]),
         };
-        let options = format.options.iter().map(|option| Ok((option.name, chosen(option)?)));
-        Ok(Self(options.collect::<Result<_>>()?))
+        let mut options = Self { chosen: Vec::new(), uuid: None, sectors: SectorSizes::default() };
+        for option in format.options {
+            if !option.takes_uuid() {
+                options.chosen.push((option.name, chosen(option)?));
+            } else if let Some((_, value)) = last(option) {
+                let uuid = identifiers::parsed(value).ok_or_else(|| unknown_value(format, option, value))?;
+                options.uuid = Some(uuid);
+            }
+        }
+        Ok(options)
     }
 
     /// The options that `format` recommends.
@@ -92,12 +114,29 @@ impl Options {
             let recommended = format.recommended.iter().find(|(name, _)| *name == option.name);
             (option.name, recommended.map_or(option.values[0], |&(_, value)| value))
         };
-        Self(format.options.iter().map(chosen).collect())
+        let chosen = format.options.iter().filter(|option| !option.takes_uuid()).map(chosen).collect();
+        Self { chosen, uuid: None, sectors: SectorSizes::default() }
+    }
+
+    /// States the sizes of the disk's sectors. Without it, they are 512 bytes.
+    #[must_use]
+    pub fn with_sectors(self, sectors: SectorSizes) -> Self {
+        Self { sectors, ..self }
+    }
+
+    /// The sizes of the disk's sectors.
+    pub(super) fn sectors(&self) -> SectorSizes {
+        self.sectors
+    }
+
+    /// The UUID of the disk, in the order of its text, if it is given.
+    pub(super) fn uuid(&self) -> Option<[u8; 16]> {
+        self.uuid
     }
 
     /// The value of the option `name` of the format.
     pub(super) fn get(&self, name: &str) -> &'static str {
-        self.0.iter().find(|(option, _)| *option == name).map_or("", |(_, value)| value)
+        self.chosen.iter().find(|(option, _)| *option == name).map_or("", |(_, value)| value)
     }
 
     /// The value of the option `name`, a size in bytes.
@@ -134,6 +173,7 @@ fn unknown_option(format: &OutputFormat, name: &str) -> Error {
 
 fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> Error {
     let values = match option.values {
+        [] => "write one as 8, 4, 4, 4 and 12 hexadecimal digits with '-' between them, not all of them 0".to_owned(),
         [only] => format!("it is always {only}"),
         values => format!("choose one of {}", values.join(", ")),
     };

@@ -28,7 +28,7 @@ pub use scope::*;
 use decant::compress::Encoding;
 use decant::container::blocks::InPlace;
 use decant::container::part::PartDecoder;
-use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
+use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order, layout_of};
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
 use decant::disk::losses::Losses;
@@ -471,7 +471,7 @@ impl Case {
                 }
             }
             let executor = Inline::new(image.files().clone(), image.keys(), 4, job);
-            let layout = (format.layout)(image.virtual_size(), &options_of_format)?;
+            let layout = layout_of(&image, format, options_of_format).await?;
             writing.expect(&*layout);
             let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
             convert(&image, &executor, &output, &progress, &cancel).await

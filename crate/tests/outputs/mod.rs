@@ -6,6 +6,12 @@ mod dynamic_vhd;
 mod options;
 mod random;
 mod readers;
+mod rules;
+mod uuids;
+mod vdi;
+mod vdi_rules;
+pub mod vhdx;
+mod vhdx_rules;
 
 use decant::ErrorKind;
 use decant::output::{OUTPUT_FORMATS, Options, OutputFormat};
@@ -13,6 +19,7 @@ use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
 const PIB: u64 = 1 << 50;
 
 pub struct Output {
@@ -61,6 +68,54 @@ macro_rules! qcow2 {
             zeros: (0., $zeros),
             in_order: Err("size-needed"),
             reader: DECANT,
+        }
+    };
+}
+
+/// A VDI with these options. `sizes` are those of the output for the disks below.
+macro_rules! vdi {
+    ($options:expr, $sizes:expr, $zeros:expr) => {
+        Output {
+            name: "vdi",
+            options: &$options,
+            read: readers::vdi,
+            validate: readers::is_vdi,
+            sizes: &[
+                (0, 512, $sizes[0]),
+                (512, 512, $sizes[0]),
+                (MIB + 1, MIB + 512, $sizes[1]),
+                (2 * TIB - 1, 2 * TIB, $sizes[2]),
+                (8 * TIB, 8 * TIB, $sizes[3]),
+            ],
+            too_large: (&[8 * TIB + 1, 64 * TIB], "vdi-too-large"),
+            notice: "since VDI accepts only whole sectors",
+            zeros: (0., $zeros),
+            in_order: Err("size-needed"),
+            reader: Some(Reader { opens: vdi::opens, disk: vdi::disk }),
+        }
+    };
+}
+
+/// A VHDX with these options, for disks of at most `most` bytes. `sizes` are those of the output for the disks below.
+macro_rules! vhdx {
+    ($options:expr, $most:expr, $sizes:expr, $zeros:expr) => {
+        Output {
+            name: "vhdx",
+            options: &$options,
+            read: readers::vhdx,
+            validate: readers::is_vhdx,
+            sizes: &[
+                (0, 512, $sizes[0]),
+                (512, 512, $sizes[0]),
+                (MIB + 1, MIB + 512, $sizes[1]),
+                (2 * TIB - 1, 2 * TIB, $sizes[2]),
+                ($most, $most, $sizes[3]),
+            ],
+            too_large: (&[$most + 1], "vhdx-too-large"),
+            notice: "since VHDX accepts only whole sectors",
+            zeros: (0., $zeros),
+            in_order: Err("size-needed"),
+            reader: Some(Reader { opens: vhdx::opens, disk: vhdx::disk }),
         }
     };
 }
@@ -143,6 +198,22 @@ const OUTPUTS: &[Output] = &[
         in_order: Err("size-needed"),
         reader: Some(Reader { opens: dynamic_vhd::opens, disk: dynamic_vhd::disk }),
     },
+    // The block allocation table and what is before it are written; it bounds a disk with small blocks.
+    vhdx!([("block_size", "0")], 64 * TIB, [None; 4], 4 * MIB),
+    vhdx!([("block_size", "2M")], 8 * TIB, [None; 4], 4 * MIB),
+    vhdx!(
+        [("subformat", "fixed"), ("block_size", "0")],
+        64 * TIB,
+        [Some(5 * MIB), Some(6 * MIB), Some(2 * TIB + 12 * MIB), Some(64 * TIB + 12 * MIB)],
+        4 * MIB + 4096
+    ),
+    // The header and the map are written.
+    vdi!([], [None; 4], 2 * MIB),
+    vdi!(
+        [("static", "on")],
+        [Some(3 * MIB), Some(4 * MIB), Some(2 * TIB + 9 * MIB), Some(8 * TIB + 33 * MIB)],
+        2 * MIB + 4096
+    ),
     Output {
         name: "raw.gz",
         options: &[],
@@ -239,12 +310,17 @@ pub fn entry(name: &str) -> &'static Output {
     OUTPUTS.iter().find(|output| output.name == name).unwrap_or_else(|| panic!("{name} is not in OUTPUTS"))
 }
 
+/// Returns the entry of the output called `name` with these options.
+pub fn entry_with(name: &str, options: &[(&str, &str)]) -> &'static Output {
+    OUTPUTS.iter().find(|output| output.name == name && output.options == options).expect("it is in OUTPUTS")
+}
+
 #[test]
 fn every_output_is_tested() {
     let mut names = OUTPUTS.iter().map(|output| output.name).collect::<Vec<_>>();
     names.dedup();
     assert_eq!(names, OUTPUT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>());
-    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "raw.gz", "raw.zst", "raw.xz", "tar.gz"]);
+    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "vhdx", "vdi", "raw.gz", "raw.zst", "raw.xz", "tar.gz"]);
 }
 
 #[test]
@@ -253,6 +329,6 @@ fn an_unknown_name_is_refused() {
     assert_eq!(error.kind, ErrorKind::Usage);
     assert_eq!(
         error.message(),
-        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, raw.zst, raw.xz, tar.gz"
+        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, vhdx, vdi, raw.gz, raw.zst, raw.xz, tar.gz"
     );
 }

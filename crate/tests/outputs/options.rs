@@ -7,7 +7,8 @@ use decant::output::{Options, by_name};
 /// (formats, option, accepted values, a refused value, a part of the reason)
 type Row = (&'static [&'static str], &'static str, &'static [&'static str], &'static str, &'static str);
 
-const ALL: &[&str] = &["qcow2", "vmdk", "vpc", "raw"];
+const ALL: &[&str] = &["qcow2", "vmdk", "vpc", "vhdx", "vdi", "raw"];
+const UUID: &str = "00010203-0405-0607-0809-0a0b0c0d0e0f";
 const ROWS: &[Row] = &[
     (ALL, "preallocation", &["off"], "full", "it is always off"),
     (ALL, "nocow", &["off", "no", "false", "n"], "on", "it is always off"),
@@ -39,6 +40,18 @@ const ROWS: &[Row] = &[
     (&["vmdk"], "toolsversion", &["2147483647"], "1", "it is always 2147483647"),
     (&["vmdk"], "zeroed_grain", &["off"], "on", "it is always off"),
     (&["vpc"], "force_size", &["on", "true", "yes", "y"], "off", "it is always on"),
+    (&["vhdx"], "block_size", &["0", "1M", "33554432", "256M"], "512k", "choose one of"),
+    (&["vhdx"], "block_state_zero", &["off"], "on", "it is always off"),
+    (&["vhdx"], "log_size", &["1M", "0"], "2M", "choose one of"),
+    (&["vhdx"], "subformat", &["dynamic", "fixed"], "differencing", "choose one of"),
+    (&["vdi"], "static", &["off", "on", "yes"], "1", "choose one of"),
+    (
+        &["vhdx", "vdi"],
+        "uuid",
+        &[UUID, "{00010203-0405-0607-0809-0A0B0C0D0E0F}"],
+        "00010203",
+        "write one as 8, 4, 4, 4 and 12",
+    ),
     (&["vpc"], "subformat", &["dynamic", "fixed"], "sparse", "choose one of"),
 ];
 

@@ -1,6 +1,6 @@
 //! Reads outputs by programs that are independent of Decant, and by Decant.
 
-use super::{GIB, MIB, dynamic_vhd as second};
+use super::{GIB, MIB, dynamic_vhd as second, vdi as strict_vdi, vhdx as strict_vhdx};
 use crate::common::{Case, filter, open_bytes, qemu, text};
 use decant::OpenOptions;
 use std::fs::File;
@@ -70,14 +70,38 @@ pub fn is_vhd(path: &Path, disk: &[u8]) {
     qemu("qemu-img", &["compare", "-f", "vpc", "-F", "raw", text(path), text(&raw)]);
 }
 
-/// Both readers find the same size to the byte, and the same content.
 pub fn is_dynamic_vhd(path: &Path, disk: &[u8]) {
+    is_in_sectors("vpc", path, disk, second::disk);
+}
+
+pub fn vhdx(output: &[u8], count: usize) -> Vec<u8> {
+    plain(&strict_vhdx::disk(output.to_vec()), count)
+}
+
+/// The strict reader, QEMU and Decant find the same size to the byte, and the same content.
+pub fn is_vhdx(path: &Path, disk: &[u8]) {
+    qemu("qemu-img", &["check", "-f", "vhdx", text(path)]);
+    is_in_sectors("vhdx", path, disk, strict_vhdx::disk);
+}
+
+pub fn vdi(output: &[u8], count: usize) -> Vec<u8> {
+    plain(&strict_vdi::disk(output.to_vec()), count)
+}
+
+/// QEMU finds no fault. The strict reader, QEMU and Decant find the same size to the byte, and the same content.
+pub fn is_vdi(path: &Path, disk: &[u8]) {
+    qemu("qemu-img", &["check", "-f", "vdi", text(path)]);
+    is_in_sectors("vdi", path, disk, strict_vdi::disk);
+}
+
+/// QEMU, Decant and `second`, another reader, find `disk` in whole sectors, at least one.
+fn is_in_sectors(format: &str, path: &Path, disk: &[u8], second: fn(Vec<u8>) -> Vec<u8>) {
     let mut disk = disk.to_vec();
     disk.resize(disk.len().next_multiple_of(512).max(512), 0);
     let file = std::fs::read(path).unwrap();
-    assert!(second::disk(file.clone()) == disk, "other bytes");
+    assert!(second(file.clone()) == disk, "other bytes");
     assert!(decant(file) == disk, "other bytes by Decant");
-    is_same("vpc", path, &disk);
+    is_same(format, path, &disk);
 }
 
 pub fn qcow2(output: &[u8], count: usize) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! VDI versions 0 and 1.1, according to VirtualBox's `VDICore.h` and `VDI.cpp`.
 
+pub(crate) mod structures;
 mod vdi_blocks;
 mod vdi_header;
 
@@ -13,15 +14,14 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use std::rc::Rc;
+use structures::{MAX_FIXED, SIGNATURE, SIGNATURE_AT};
 use vdi_header::VdiHeader;
 
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "vdi",
     extensions: &[".vdi"],
     label: "VDI (VirtualBox disk)",
-    probe: |sample| {
-        sample.head.get(vdi_header::SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&vdi_header::SIGNATURE))
-    },
+    probe: |sample| sample.head.get(SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&SIGNATURE)),
     reader: FormatReader::Open(|source, _| open(source).boxed_local()),
     ..Format::DEFAULT
 };
@@ -36,7 +36,7 @@ damages! {
 }
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: vdi_header::MAX_FIXED.min(source.size()) };
+    let start = ByteRange { start: HostOffset(0), len: MAX_FIXED.min(source.size()) };
     let header = VdiHeader::parse(&read_exact(&*source, start, "header").await?, source.size())?;
     let references = header.parent.iter().map(parent).collect();
     Ok(Rc::new(Vdi { source, header, references }))

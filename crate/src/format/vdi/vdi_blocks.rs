@@ -1,6 +1,6 @@
 //! Walks the block map, which has a 32-bit entry for each block of the disk.
 
-use super::vdi_header::ENTRY_SIZE;
+use super::structures::{ENTRY_SIZE, FREE, ZERO};
 use super::{BLOCK_TRUNCATED, MAP_TRUNCATED, Vdi};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::host_ranges::{HostReport, UnitLayout};
@@ -15,10 +15,6 @@ use std::rc::Rc;
 
 /// Upper bound on the part of the map in memory, in bytes.
 const MAP_WINDOW: u64 = 256 << 10;
-/// The block is not allocated: it reads from the parent, or as zeros.
-const FREE: u32 = 0xffff_ffff;
-/// The block reads as zeros, regardless of the parent.
-const ZERO: u32 = 0xffff_fffe;
 
 pub(super) struct VdiWalk {
     disk: Rc<Vdi>,

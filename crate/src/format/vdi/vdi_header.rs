@@ -1,71 +1,13 @@
 //! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields needed for reading, validated as in VirtualBox.
 //! Geometries, the comment and the number of allocated blocks are ignored.
 
+use super::structures::{
+    ENTRY_SIZE, FLAGS, Header0, Header1, MAX_FIXED, PreHeader, SIGNATURE, SIGNATURE_AT, TYPES, UNDO, V1_HEADER_SIZE,
+    VERSION_0, VERSION_1_1,
+};
 use crate::disk::reference::{Identity, guid_text};
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::offsets::{HostOffset, SECTOR};
-use crate::structure::structure;
-
-/// Offset of the signature, in bytes. Text precedes it.
-pub(super) const SIGNATURE_AT: usize = PreHeader::signature as usize;
-/// 0xbeda107f.
-pub(super) const SIGNATURE: [u8; 4] = [0x7f, 0x10, 0xda, 0xbe];
-/// The end of the last field that is read, in bytes. The field is from version 1.1.
-pub(super) const MAX_FIXED: u64 = Header1::LEN as u64;
-
-const VERSION_0: u32 = 2;
-const VERSION_1_1: u32 = 0x0001_0001;
-/// In version 1.1: the minimum value of `cb_header`, which counts from that field.
-const V1_HEADER_SIZE: u32 = 384;
-/// Size of a block map entry, in bytes.
-pub(super) const ENTRY_SIZE: u64 = 4;
-
-/// Image types. 1 and 2 contain the whole disk, 3 and 4 differences from another image.
-const TYPES: std::ops::RangeInclusive<u32> = 1..=4;
-const UNDO: u32 = 3;
-/// The flags known to VirtualBox: "expand zero blocks", and internal ones that repeat the type.
-const FLAGS: u32 = 0x301;
-
-structure! {
-    /// `VDIPREHEADER`.
-    struct PreHeader: Little {
-        signature: [u8; 4] = 64,
-        version: u32 = 68,
-    }
-}
-
-structure! {
-    /// `VDIHEADER0`. The block map follows it, and the blocks follow the map.
-    struct Header0: Little {
-        u32_type: u32 = 72,
-        f_flags: u32 = 76,
-        cb_disk: u64 = 352,
-        cb_block: u32 = 360,
-        c_blocks: u32 = 364,
-        uuid_create: [u8; 16] = 372,
-        uuid_modify: [u8; 16] = 388,
-        uuid_linkage: [u8; 16] = 404,
-    }
-}
-
-structure! {
-    /// `VDIHEADER1`. `VDIHEADER1PLUS` only adds a geometry.
-    struct Header1: Little {
-        cb_header: u32 = 72,
-        u32_type: u32 = 76,
-        f_flags: u32 = 80,
-        off_blocks: u32 = 340,
-        off_data: u32 = 344,
-        cb_disk: u64 = 368,
-        cb_block: u32 = 376,
-        cb_block_extra: u32 = 380,
-        c_blocks: u32 = 384,
-        uuid_create: [u8; 16] = 392,
-        uuid_modify: [u8; 16] = 408,
-        uuid_linkage: [u8; 16] = 424,
-        uuid_parent_modify: [u8; 16] = 440,
-    }
-}
 
 /// The header fields needed for reading. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]

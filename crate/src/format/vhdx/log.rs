@@ -1,9 +1,8 @@
 //! The log (MS-VHDX 2.3): a ring of entries, each with pages that may not be in their places yet.
 
 use super::guid::Guid;
-use super::metadata::LARGEST_DISK;
 use super::replay::{LoggedPage, PAGE, Replay};
-use super::vhdx_header::{REGION_TABLES, checksum};
+use super::structures::{LARGEST_DISK, REGION_TABLES, checksum};
 use crate::error::damage::ensure_possible;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};

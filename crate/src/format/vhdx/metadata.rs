@@ -1,29 +1,20 @@
 //! The metadata region (MS-VHDX 2.6): a table of items, and the items that describe the disk.
 
-use super::guid::{Guid, guid, shown_guid, unknown};
+use super::guid::{Guid, shown_guid, unknown};
 use super::parent_locator;
-use super::vhdx_header::MIB;
+use super::structures::{
+    DISK_ID, FILE_PARAMETERS, HAS_PARENT, ITEM_REQUIRED, LARGEST_BLOCK, LARGEST_DISK, LARGEST_SECTOR,
+    LEAVE_BLOCKS_ALLOCATED, LOGICAL_SECTOR_SIZE, METADATA_SIGNATURE, METADATA_TABLE_SIZE, MIB, MetadataTableEntry,
+    MetadataTableHeader, PARENT_LOCATOR, PHYSICAL_SECTOR_SIZE, VIRTUAL_SIZE,
+};
 use crate::disk::reference::{Reference, guid_text};
 use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le32, le64};
-use crate::structure::structure;
 
-const SIGNATURE: [u8; 8] = *b"metadata";
-const TABLE_SIZE: u64 = 64 << 10;
-const REQUIRED: u32 = 4;
-/// Largest sizes: of an item, of a block and of a disk, in bytes.
+/// The largest size of an item, in bytes.
 const LONGEST_ITEM: u64 = MIB;
-const LARGEST_BLOCK: u64 = 256 * MIB;
-pub(super) const LARGEST_DISK: u64 = 64 << 40;
-
-const FILE_PARAMETERS: Guid = guid(0xcaa1_6737_fa36_4d43_b3b6_33f0_aa44_e76b);
-const VIRTUAL_SIZE: Guid = guid(0x2fa5_4224_cd1b_4876_b211_5dbe_d83b_f4b8);
-const DISK_ID: Guid = guid(0xbeca_12ab_b2e6_4523_93ef_c309_e000_c746);
-const LOGICAL_SECTOR_SIZE: Guid = guid(0x8141_bf1d_a96f_4709_ba47_f233_a8fa_ab5f);
-const PHYSICAL_SECTOR_SIZE: Guid = guid(0xcda3_48c7_445d_4471_9cc9_e988_5251_c556);
-const PARENT_LOCATOR: Guid = guid(0xa8d3_5f2d_b30b_454d_abf7_d3d8_4834_ab0c);
 /// The known items, each with the least length of its content.
 const ITEMS: [(Guid, u64); 6] = [
     (FILE_PARAMETERS, 8),
@@ -33,30 +24,6 @@ const ITEMS: [(Guid, u64); 6] = [
     (DISK_ID, 16),
     (PARENT_LOCATOR, parent_locator::HEADER_SIZE),
 ];
-
-/// Bits of the file parameters.
-const LEAVE_BLOCKS_ALLOCATED: u32 = 1;
-const HAS_PARENT: u32 = 2;
-
-structure! {
-    /// "Metadata Table Header" (2.6.1.1).
-    struct TableHeader: Little {
-        signature: [u8; 8] = 0,
-        entry_count: u16 = 10,
-        reserved: [u8; 20] = 12,
-    }
-}
-
-structure! {
-    /// "Metadata Table Entry" (2.6.1.2).
-    struct TableEntry: Little {
-        item_id: Guid = 0,
-        offset: u32 = 16,
-        length: u32 = 20,
-        flags: u32 = 24,
-        reserved: u32 = 28,
-    }
-}
 
 /// The description of the disk. Sizes are in bytes.
 pub(super) struct Metadata {
@@ -78,7 +45,7 @@ type Item = (HostOffset, Vec<u8>);
 async fn items(source: &dyn Source, region: ByteRange) -> Result<[Item; ITEMS.len()]> {
     let mut items = [const { (HostOffset(0), Vec::new()) }; ITEMS.len()];
     ensure_possible("metadata table", region.start, LARGEST_DISK, source.size())?;
-    let table = read_exact(source, ByteRange { len: TABLE_SIZE, ..region }, "metadata table").await?;
+    let table = read_exact(source, ByteRange { len: METADATA_TABLE_SIZE, ..region }, "metadata table").await?;
     for (item, range) in items.iter_mut().zip(places(&table, region)?) {
         if let Some(range) = range {
             *item = (range.start, read_exact(source, range, "metadata item").await?);
@@ -89,30 +56,30 @@ async fn items(source: &dyn Source, region: ByteRange) -> Result<[Item; ITEMS.le
 
 /// Finds the items of [`ITEMS`] in `table`, the start of `region`. Fails with `corrupt` or `unsupported`.
 fn places(table: &[u8], region: ByteRange) -> Result<[Option<ByteRange>; ITEMS.len()]> {
-    let (header, entries) = table.split_at(TableHeader::LEN);
-    let header = TableHeader::parse(header);
-    if header.signature != SIGNATURE {
+    let (header, entries) = table.split_at(MetadataTableHeader::LEN);
+    let header = MetadataTableHeader::parse(header);
+    if header.signature != METADATA_SIGNATURE {
         return Err(Error::corrupt("the metadata table is missing", region.start));
     }
-    let entries = entries.as_chunks::<{ TableEntry::LEN }>().0;
+    let entries = entries.as_chunks::<{ MetadataTableEntry::LEN }>().0;
     let Some(entries) = entries.get(..header.entry_count.into()) else {
         let what = format!("the metadata table has {} entries, more than it has room for", header.entry_count);
-        return Err(Error::corrupt(what, HostOffset(region.start.0 + TableHeader::entry_count)));
+        return Err(Error::corrupt(what, HostOffset(region.start.0 + MetadataTableHeader::entry_count)));
     };
     let mut places = [None; ITEMS.len()];
     for (number, bytes) in entries.iter().enumerate() {
-        let entry = TableEntry::parse(bytes);
-        let place = HostOffset(region.start.0 + (TableHeader::LEN + number * TableEntry::LEN) as u64);
+        let entry = MetadataTableEntry::parse(bytes);
+        let place = HostOffset(region.start.0 + (MetadataTableHeader::LEN + number * MetadataTableEntry::LEN) as u64);
         let corrupt =
             |what: &str| Err(Error::corrupt(format!("the metadata item {} {what}", shown_guid(&entry.item_id)), place));
         let Some(known) = ITEMS.iter().position(|(id, _)| *id == entry.item_id) else {
-            if entry.flags & REQUIRED != 0 {
+            if entry.flags & ITEM_REQUIRED != 0 {
                 return Err(unknown("metadata item", &entry.item_id));
             }
             continue;
         };
         let (offset, len) = (u64::from(entry.offset), u64::from(entry.length));
-        let has_room = offset >= TABLE_SIZE && offset + len <= region.len;
+        let has_room = offset >= METADATA_TABLE_SIZE && offset + len <= region.len;
         if !has_room || !(ITEMS[known].1..=LONGEST_ITEM).contains(&len) {
             return corrupt("has an invalid position or length");
         }
@@ -149,7 +116,7 @@ impl Metadata {
             return Err(Error::corrupt(what, parameters.0));
         }
         let logical_sector_size = u64::from(le32(&sector_size.1, 0));
-        if ![SECTOR, 4096].contains(&logical_sector_size) {
+        if ![SECTOR, LARGEST_SECTOR.into()].contains(&logical_sector_size) {
             let what = format!("a sector is {logical_sector_size} bytes, neither 512 nor 4096");
             return Err(Error::corrupt(what, sector_size.0));
         }

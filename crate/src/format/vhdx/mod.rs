@@ -5,6 +5,7 @@ mod log;
 mod metadata;
 mod parent_locator;
 mod replay;
+pub(crate) mod structures;
 mod vhdx_blocks;
 mod vhdx_header;
 
@@ -13,16 +14,18 @@ use crate::disk::extent::ExtentWalk;
 use crate::disk::info::Details;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, guid_text};
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::damage::{Damage, damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::offsets::{HostOffset, SECTOR};
 use futures_util::FutureExt;
-use metadata::{LARGEST_DISK, Metadata};
+use metadata::Metadata;
 use replay::{Replay, Replayed};
 use std::rc::Rc;
-use vhdx_blocks::{BlockTable, VhdxWalk};
-use vhdx_header::{Regions, SIGNATURE, VhdxHeader};
+use structures::{BlockTable, LARGEST_DISK, LARGEST_SECTOR, SIGNATURE, VERSION, VhdxHeader};
+use vhdx_blocks::VhdxWalk;
+use vhdx_header::Regions;
 
 pub(crate) const FORMAT: Format = Format {
     name: "vhdx",
@@ -196,11 +199,18 @@ impl Disk for Vhdx {
         specific.extend(disk_id.as_ref().map(|id| ("disk-id", id[..].into())));
         Info {
             cluster_size: Some(self.table.block_size),
-            version: Some(vhdx_header::VERSION.into()),
+            version: Some(VERSION.into()),
             specific: Details(specific),
             safety: self.notices.clone(),
             ..Info::default()
         }
+    }
+
+    fn sectors(&self) -> Option<SectorSizes> {
+        let Metadata { logical_sector_size: logical, physical_sector_size: physical, .. } = self.metadata;
+        // Not checked when it is read: nothing of the disk depends on it.
+        let physical = if physical == LARGEST_SECTOR { physical.into() } else { logical };
+        Some(SectorSizes { logical, physical })
     }
 
     fn references(&self) -> &[Reference] {

@@ -1,6 +1,9 @@
 //! Walks the block allocation table (MS-VHDX 2.5) and the sector bitmaps of blocks that are partly in the file.
 
-use super::vhdx_header::MIB;
+use super::structures::{
+    BITMAP_LEN, BlockTable, ENTRY_SIZE, FULLY_PRESENT, NOT_PRESENT, OFFSET, PARTIALLY_PRESENT, STATE, UNDEFINED,
+    UNMAPPED, UNMAPPED_IN_DRAFTS, ZERO,
+};
 use super::{BITMAP_TRUNCATED, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_TRUNCATED, Vhdx};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
@@ -19,73 +22,11 @@ use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// The size of an entry of the block allocation table (BAT), in bytes.
-const ENTRY_SIZE: u64 = 8;
-/// Length of a sector bitmap, in bytes.
-const BITMAP_LEN: u64 = MIB;
 /// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
 const BAT_WINDOW: u64 = 256 << 10;
 const SLICE: u64 = 64 << 10;
 
-/// The bits of an entry: its state, and the offset in the file, which is a multiple of 1 MiB.
-const STATE: u64 = 7;
-const OFFSET: u64 = !(MIB - 1);
-/// States of blocks (2.5.1.1). The state of a sector bitmap that is in the file is `FULLY_PRESENT`, too.
-const NOT_PRESENT: u64 = 0;
-const UNDEFINED: u64 = 1;
-const ZERO: u64 = 2;
-const UNMAPPED: u64 = 3;
-/// `UNMAPPED` in drafts of the specification.
-const UNMAPPED_IN_DRAFTS: u64 = 5;
-const FULLY_PRESENT: u64 = 6;
-const PARTIALLY_PRESENT: u64 = 7;
-
-/// Where the blocks are. Sizes are in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlockTable {
-    pub(super) place: HostOffset,
-    pub(super) block_size: u64,
-    pub(super) sector_size: u64,
-    pub(super) virtual_size: u64,
-    /// Whether the disk holds differences from a parent.
-    pub(super) has_parent: bool,
-}
-
 impl BlockTable {
-    /// The size of the part of the disk with one sector bitmap: a chunk.
-    fn chunk_size(&self) -> u64 {
-        BITMAP_LEN * SECTORS * self.sector_size
-    }
-
-    /// The number of blocks in a chunk, whose entries precede that of its bitmap.
-    fn chunk_blocks(&self) -> u64 {
-        self.chunk_size() / self.block_size
-    }
-
-    /// The index of the entry of `block`.
-    fn entry(&self, block: u64) -> u64 {
-        block + block / self.chunk_blocks()
-    }
-
-    /// The index of the entry of the bitmap of `chunk`.
-    fn bitmap_entry(&self, chunk: u64) -> u64 {
-        (chunk + 1) * (self.chunk_blocks() + 1) - 1
-    }
-
-    /// The number of entries that the disk needs.
-    pub(super) fn entries(&self) -> u64 {
-        match self.virtual_size.div_ceil(self.block_size) {
-            0 => 0,
-            _ if self.has_parent => self.bitmap_entry((self.virtual_size - 1) / self.chunk_size()) + 1,
-            blocks => self.entry(blocks - 1) + 1,
-        }
-    }
-
-    /// The length of the table that the disk needs, in bytes.
-    pub(super) fn len(&self) -> u64 {
-        self.entries() * ENTRY_SIZE
-    }
-
     /// What blocks of `state` are if they are not in the file; `None` for other states.
     fn absent(&self, state: u64) -> Option<ExtentKind> {
         match state {

@@ -1,68 +1,13 @@
 //! The header section (MS-VHDX 2.2): two headers and two region tables, each a copy of the other.
 
-use super::guid::{Guid, guid, shown_guid, unknown};
+use super::guid::{shown_guid, unknown};
+use super::structures::{
+    BAT, HEADER_SIGNATURE, HEADER_SIZE, HEADERS, LOG_VERSION, METADATA, MIB, REGION_REQUIRED, REGION_SIGNATURE,
+    REGION_TABLE_SIZE, REGION_TABLES, RegionTableEntry, RegionTableHeader, SIGNATURE, VERSION, VhdxHeader, checksum,
+};
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use crate::structure::structure;
-use decant_codec::crc::crc32c;
-
-/// "vhdxfile", at the start of the file.
-pub(super) const SIGNATURE: [u8; 8] = *b"vhdxfile";
-/// Alignment of regions, the log and blocks, and length of the header section, in bytes.
-pub(super) const MIB: u64 = 1 << 20;
-const HEADERS: [u64; 2] = [64 << 10, 128 << 10];
-const HEADER_SIZE: u64 = 4 << 10;
-/// Offsets of the region tables. A log may change them, and what follows.
-pub(super) const REGION_TABLES: [u64; 2] = [192 << 10, 256 << 10];
-const TABLE_SIZE: u64 = 64 << 10;
-pub(super) const VERSION: u16 = 1;
-const LOG_VERSION: u16 = 0;
-
-const BAT: Guid = guid(0x2dc2_7766_f623_4200_9d64_115e_9bfd_4a08);
-const METADATA: Guid = guid(0x8b7c_a206_4790_4b9a_b8fe_575f_050f_886e);
-const REQUIRED: u32 = 1;
-
-structure! {
-    /// "Headers" (2.2.2).
-    pub(super) struct VhdxHeader: Little {
-        signature: [u8; 4] = 0,
-        checksum: u32 = 4,
-        sequence_number: u64 = 8,
-        file_write_guid: Guid = 16,
-        data_write_guid: Guid = 32,
-        log_guid: Guid = 48,
-        log_version: u16 = 64,
-        version: u16 = 66,
-        log_length: u32 = 68,
-        log_offset: u64 = 72,
-    }
-}
-
-structure! {
-    /// "Region Table Header" (2.2.3.1).
-    struct RegionTableHeader: Little {
-        signature: [u8; 4] = 0,
-        checksum: u32 = 4,
-        entry_count: u32 = 8,
-        reserved: u32 = 12,
-    }
-}
-
-structure! {
-    /// "Region Table Entry" (2.2.3.2).
-    struct RegionTableEntry: Little {
-        guid: Guid = 0,
-        file_offset: u64 = 16,
-        length: u32 = 24,
-        required: u32 = 28,
-    }
-}
-
-/// The checksum of `bytes`, which begin with a signature and a checksum: their CRC-32C with zeros as the checksum.
-pub(super) fn checksum(bytes: &[u8]) -> u32 {
-    crc32c(crc32c(crc32c(0, &bytes[..4]), &[0; 4]), &bytes[8..])
-}
 
 /// Whether `bytes` begin with `signature` and their checksum.
 fn is_intact(bytes: &[u8], signature: &[u8; 4]) -> bool {
@@ -85,7 +30,7 @@ impl VhdxHeader {
         }
         let page = |at: u64| &bytes[at as usize..][..HEADER_SIZE as usize];
         let mut newest: Option<Self> = None;
-        for at in HEADERS.into_iter().filter(|&at| is_intact(page(at), b"head")) {
+        for at in HEADERS.into_iter().filter(|&at| is_intact(page(at), &HEADER_SIGNATURE)) {
             let header = Self::parse(page(at));
             match &newest {
                 Some(known) if known.sequence_number == header.sequence_number => {
@@ -99,7 +44,7 @@ impl VhdxHeader {
             }
         }
         let is_intact = newest.is_some();
-        let damaged = HEADERS.into_iter().filter(|&at| salvage && page(at).starts_with(b"head"));
+        let damaged = HEADERS.into_iter().filter(|&at| salvage && page(at).starts_with(&HEADER_SIGNATURE));
         let damaged = damaged.map(|at| Self::parse(page(at))).max_by_key(|header| header.sequence_number);
         let Some(header) = newest.or(damaged) else {
             return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0])));
@@ -151,11 +96,11 @@ impl Regions {
     pub(super) async fn read(source: &dyn Source, log: Option<ByteRange>, salvage: bool) -> Result<Self> {
         let start = HostOffset(REGION_TABLES[0]);
         // The second table may be missing.
-        let len = (2 * TABLE_SIZE).min(source.size().saturating_sub(start.0)).max(TABLE_SIZE);
+        let len = (2 * REGION_TABLE_SIZE).min(source.size().saturating_sub(start.0)).max(REGION_TABLE_SIZE);
         let bytes = read_exact(source, ByteRange { start, len }, "region table").await?;
-        let tables = || bytes.chunks_exact(TABLE_SIZE as usize).zip(REGION_TABLES);
-        let intact = || tables().filter(|(table, _)| is_intact(table, b"regi"));
-        let damaged = || tables().find(|(table, _)| salvage && table.starts_with(b"regi"));
+        let tables = || bytes.chunks_exact(REGION_TABLE_SIZE as usize).zip(REGION_TABLES);
+        let intact = || tables().filter(|(table, _)| is_intact(table, &REGION_SIGNATURE));
+        let damaged = || tables().find(|(table, _)| salvage && table.starts_with(&REGION_SIGNATURE));
         let second = intact().nth(1).map(|(table, offset)| Self::parse(table, offset, log));
         match intact().next().or_else(damaged) {
             Some((table, offset)) => {
@@ -193,7 +138,7 @@ impl Regions {
             let known = match entry.guid {
                 BAT => &mut bat,
                 METADATA => &mut metadata,
-                _ if entry.required & REQUIRED != 0 => return Err(unknown("region", &entry.guid)),
+                _ if entry.required & REGION_REQUIRED != 0 => return Err(unknown("region", &entry.guid)),
                 _ => continue,
             };
             if known.replace(range).is_some() {

@@ -11,6 +11,7 @@ use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_
 use crate::disk::extent::Extents;
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, Source};
@@ -153,13 +154,13 @@ impl OpenImage {
 
     /// `Image.formats` of the API.
     pub fn formats(&self) -> JsResult<JsValue> {
-        to_js(&formats(self.disk_size(None)))
+        to_js(&formats(self.disk_size(None), self.stated_sectors()))
     }
 
     /// Describes the output `format` with `options`, an object of names and values. `disk_size` is that of a streamed disk in bytes,
     /// if it was determined. Fails with `usage` for an unknown format or option, and if the format cannot hold the disk.
     pub fn output(&self, format: &str, options: &Object, disk_size: Option<f64>) -> JsResult<JsValue> {
-        to_js(&output(format, options, self.disk_size(disk_size))?)
+        to_js(&output(format, options, self.disk_size(disk_size), self.stated_sectors())?)
     }
 
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.
@@ -210,7 +211,8 @@ impl OpenImage {
         };
         let target = super::targets::target(&target)?;
         let (start, disk_size) = (output.resume_point(), output.disk_size());
-        let (layout, stamp) = (output.layout(self.image("asked for its size").ok())?, output.stamp());
+        let image = self.image("asked for its size").ok();
+        let (layout, stamp) = (cancel.or(output.layout(image)).await?, output.stamp());
         let may_read_twice = output.two_pass();
         let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
         let done = match self.content.clone() {
@@ -261,6 +263,13 @@ impl OpenImage {
             (Content::InOrder(_), Some(size)) => DiskSize::Known(size as u64),
             (Content::InOrder(image), None) if image.is_once() => DiskSize::Unknown,
             (Content::InOrder(_), None) => DiskSize::Measurable,
+        }
+    }
+
+    fn stated_sectors(&self) -> SectorSizes {
+        match &self.content {
+            Content::RandomAccess(image) => image.sectors().unwrap_or_default(),
+            Content::InOrder(_) => SectorSizes::default(),
         }
     }
 

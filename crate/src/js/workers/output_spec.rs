@@ -1,8 +1,9 @@
 //! Output formats and conversion parameters in JavaScript.
 
 use crate::compress::Encoding;
-use crate::convert::ResumePoint;
+use crate::convert::{ResumePoint, layout_of};
 use crate::disk::info::Notice;
+use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::offsets::GuestOffset;
@@ -39,12 +40,15 @@ extern "C" {
 }
 
 impl OutputSpec {
-    /// Lays out the disk of `image`, or with `None`, a streamed disk, perhaps of unknown size. Fails with `usage` for an unknown
-    /// format or option.
-    pub(super) fn layout(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Layout>> {
+    /// Lays out the disk of `image`, or with `None`, a streamed disk, perhaps of unknown size. Fails with `usage` for an unknown format or
+    /// option, and as [`layout_of`] does.
+    pub(super) async fn layout(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Layout>> {
         let format = output::by_name(&self.format())?;
         let options = Options::new(format, &pairs_of(&self.format_options()))?;
-        layout_for(format, &options, image.map(|image| image.virtual_size()).or(self.disk_size()))
+        match image {
+            Some(image) => layout_of(&image, format, options).await,
+            None => layout_for(format, &options, self.disk_size()),
+        }
     }
 
     /// The size of a streamed disk, if it was determined before.
@@ -87,6 +91,9 @@ pub(super) struct OutputMessage {
     needs_size: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
+    /// The size of sectors that the output states, if its format has a field for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sector_size: Option<u64>,
     notices: Vec<Notice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<RefusalMessage>,
@@ -96,6 +103,9 @@ pub(super) struct OutputMessage {
 struct OptionMessage {
     name: &'static str,
     values: &'static [&'static str],
+    /// "uuid" if it takes any UUID.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    takes: Option<&'static str>,
     required: bool,
 }
 
@@ -152,16 +162,18 @@ impl DiskSize {
     }
 }
 
-/// Describes all output formats, with their recommended options, for a disk of `size`, including those that refuse it.
-pub(super) fn formats(size: DiskSize) -> Vec<OutputMessage> {
-    OUTPUT_FORMATS.iter().map(|format| describe(format, &Options::recommended(format), size)).collect()
+/// Describes all output formats, with their recommended options, for a disk of `size` with these sectors, including those that refuse
+/// it.
+pub(super) fn formats(size: DiskSize, sectors: SectorSizes) -> Vec<OutputMessage> {
+    let options = |format| Options::recommended(format).with_sectors(sectors);
+    OUTPUT_FORMATS.iter().map(|format| describe(format, &options(format), size)).collect()
 }
 
-/// Describes the output format `name` with `options` for a disk of `size`. Fails with `usage` for an unknown format or option, and as
+/// Describes the output format `name` with `options` for a disk of `size` with these sectors. Fails with `usage` for an unknown format or option, and as
 /// [`OutputFormat::layout`] does.
-pub(super) fn output(name: &str, options: &Object, size: DiskSize) -> Result<OutputMessage> {
+pub(super) fn output(name: &str, options: &Object, size: DiskSize, sectors: SectorSizes) -> Result<OutputMessage> {
     let format = output::by_name(name)?;
-    let options = Options::new(format, &pairs_of(options))?;
+    let options = Options::new(format, &pairs_of(options))?.with_sectors(sectors);
     let described = describe(format, &options, size);
     if !described.needs_size {
         layout_for(format, &options, size.known())?;
@@ -190,10 +202,11 @@ fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> Out
         recommended,
         compressed: encoding.is_compressed(),
         resumable: layout.is_ok() && encoding == Encoding::Plain,
-        streamable: layout.as_ref().is_ok_and(|layout| layout.reserved() == 0),
+        streamable: layout.as_ref().is_ok_and(|layout| layout.reserved() == 0 || layout.start_is_known()),
         has_footer,
         needs_size,
         size: known.and_then(|layout| layout.output_size()),
+        sector_size: known.and_then(|layout| layout.sectors()).map(|sectors| sectors.logical),
         notices: match (needs_size, disk_size) {
             (true, DiskSize::Measurable) => vec![measured_first()],
             _ => known.and_then(|layout| layout.notice()).into_iter().collect(),
@@ -220,7 +233,8 @@ impl From<&Error> for RefusalMessage {
 }
 
 impl From<&FormatOption> for OptionMessage {
-    fn from(&FormatOption { name, values, is_required }: &FormatOption) -> Self {
-        Self { name, values, required: is_required }
+    fn from(option: &FormatOption) -> Self {
+        let FormatOption { name, values, is_required: required } = *option;
+        Self { name, values, takes: option.takes_uuid().then_some("uuid"), required }
     }
 }
