@@ -33,6 +33,7 @@ const MADE: Record<string, Made> = {
     format: 'qcow2',
     clusterSize: 65_536,
   },
+  'a qcow2 of version 2': { args: ['-O', 'qcow2', '-c', '-o', 'compat=0.10'], format: 'qcow2', clusterSize: 65_536 },
   'a streamOptimized VMDK': { args: VMDK, format: 'vmdk', clusterSize: 65_536 },
   'a VHDX': { args: ['-O', 'vhdx'], format: 'vhdx', clusterSize: 2 ** 20 },
   'a fixed VHDX': { args: ['-O', 'vhdx', '-o', 'subformat=fixed,block_size=2M'], format: 'vhdx', clusterSize: 2 ** 21 },
@@ -175,7 +176,12 @@ for (const [args, status, part] of [
     2,
     "'monolithicSparse' is not a valid subformat",
   ],
-  [['-O', 'qcow2', '-o', 'compat=0.10', 'KINDS', 'out'], 2, "'0.10' is not a valid compat of the output format qcow2"],
+  [['-O', 'qcow2', '-o', 'compat=0.9', 'KINDS', 'out'], 2, "'0.9' is not a valid compat of the output format qcow2"],
+  [
+    ['-O', 'qcow2', '-o', 'compat=v2,compression_type=zstd', 'KINDS', 'out'],
+    2,
+    'compression_type=zstd needs compat=1.1',
+  ],
   [['-O', 'qcow2', '-o', 'cluster_size=3k', 'KINDS', 'out'], 2, "'3k' is not a valid cluster_size"],
   [['-O', 'qcow2', '-o', 'cluster_size=512', 'HUGE', 'out'], 1, 'choose a cluster_size of at least 4096'],
   [

@@ -130,7 +130,8 @@ mod tests {
         let (mut writes, mut start) = (Writes::default(), 0);
         for &(guest, len) in parts {
             let encoded_len = len as usize;
-            let part = EncodedPart { guest: GuestOffset(guest), len, crc: 0, start, encoded_len, padding: 0, is_stored: true };
+            let part =
+                EncodedPart { guest: GuestOffset(guest), len, crc: 0, start, encoded_len, padding: 0, is_stored: true };
             blocks.place(&[part], &mut writes).unwrap();
             start += encoded_len;
         }

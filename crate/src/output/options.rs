@@ -51,6 +51,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("n", "off"),
     // `compat` of qcow2.
     ("v3", "1.1"),
+    ("v2", "0.10"),
     // `hwversion` of VMDK.
     ("undefined", "4"),
 ];

@@ -229,6 +229,34 @@ fn two_passes_are_asked_for() {
     }
 }
 
+/// `compat` is the version of a qcow2, for QEMU and in the header.
+#[test]
+fn qcow2_has_the_version_of_its_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image.qcow2");
+    let format = output::by_name("qcow2").unwrap();
+    let options = |given: &[(&str, &str)]| {
+        let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Options::new(format, &given).unwrap()
+    };
+    for (compat, version) in [("1.1", 3), ("0.10", 2)] {
+        let given = options(&[("compress", "on"), ("compat", compat)]);
+        let converted = raw(&disk(MIB as usize)).convert_with(format, given, Answers::InOrder, TARGETS[0], MIB);
+        converted.result.unwrap();
+        let file = converted.target.bytes.take();
+        assert_eq!(file[4..8], [0, 0, 0, version]);
+        // A header of version 2 ends here, and no extension follows.
+        assert!(version == 3 || file[72..1024].iter().all(|&byte| byte == 0));
+        std::fs::write(&path, &file).unwrap();
+        let info: serde_json::Value =
+            serde_json::from_str(&qemu("qemu-img", &["info", "--output=json", text(&path)])).unwrap();
+        assert_eq!(info["format-specific"]["data"]["compat"], compat);
+    }
+    let error = (format.layout)(MIB, &options(&[("compat", "0.10"), ("compression_type", "zstd")])).err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Usage);
+    assert!(error.message().starts_with("compression_type=zstd needs compat=1.1"), "{error}");
+}
+
 #[test]
 fn every_size_is_known_or_refused() {
     OUTPUTS.iter().for_each(has_every_size);

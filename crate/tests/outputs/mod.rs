@@ -143,6 +143,8 @@ const OUTPUTS: &[Output] = &[
     qcow2!([], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
     qcow2!([("compress", "on")], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
     qcow2!([("compress", "on"), ("compression_type", "zstd")], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
+    qcow2!([("compat", "0.10")], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
+    qcow2!([("compress", "on"), ("compat", "0.10")], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
     qcow2!([("cluster_size", "512")], 128 * GIB, (&[128 * GIB + 512], "qcow2-too-large"), 16 << 10),
     qcow2!([("compress", "on"), ("cluster_size", "512")], 128 * GIB, (&[128 * GIB + 512], "qcow2-too-large"), 16 << 10),
     qcow2!([("compress", "on"), ("cluster_size", "2M")], 1 << 53, (&[], ""), 6 << 21),

@@ -17,7 +17,7 @@ const ROWS: &[Row] = &[
     (&["qcow2", "vmdk"], "backing_file", &[], "a", "contains the whole disk"),
     (&["qcow2", "vmdk"], "backing_fmt", &[], "raw", "contains the whole disk"),
     (&["qcow2"], "cluster_size", &["64k", "65536", "2M"], "3k", "choose one of"),
-    (&["qcow2"], "compat", &["1.1", "v3"], "0.10", "it is always 1.1"),
+    (&["qcow2"], "compat", &["1.1", "v3", "0.10", "v2"], "0.9", "choose one of 1.1, 0.10"),
     (&["qcow2"], "compression_type", &["zlib", "zstd"], "lzma", "choose one of"),
     (&["qcow2"], "data_file", &[], "a", "the output is one file"),
     (&["qcow2"], "data_file_raw", &["off"], "on", "it is always off"),

@@ -51,6 +51,11 @@ fn random_disks_come_back() {
         let disk = disk(random);
         for (output, reader) in OUTPUTS.iter().filter_map(|output| Some((output, output.reader.as_ref()?))) {
             let given = options(output, random);
+            // Version 2 of qcow2 has no zstd.
+            let is_version_2 = given.contains(&("compat".to_owned(), "0.10".to_owned()));
+            if is_version_2 && given.contains(&("compression_type".to_owned(), "zstd".to_owned())) {
+                continue;
+            }
             let (abilities, job) = (target(random), 1 << (12 + random.below(12)));
             let name = format!("seed {seed}, {} bytes, {} {given:?} {abilities:?} {job}", disk.len(), output.name);
             let case = Case { format: Some("raw".to_owned()), ..Case::new(disk.clone()) };

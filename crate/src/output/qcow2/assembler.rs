@@ -14,6 +14,7 @@ use crate::output::layout::{Assembler, Writes};
 pub(super) struct Qcow2Assembler {
     geometry: ImageGeometry,
     compression_type: u8,
+    version: u32,
     /// The L1 table, big-endian, in whole clusters.
     l1: Vec<u8>,
     /// The L2 table with the last clusters, big-endian, and its number.
@@ -25,11 +26,12 @@ pub(super) struct Qcow2Assembler {
 }
 
 impl Qcow2Assembler {
-    pub(super) fn new(geometry: ImageGeometry, compression_type: u8) -> Result<Self> {
+    pub(super) fn new(geometry: ImageGeometry, compression_type: u8, version: u32) -> Result<Self> {
         let reserved = geometry.reserved();
         Ok(Self {
             geometry,
             compression_type,
+            version,
             l1: zeroed((reserved - geometry.cluster()) as usize)?,
             l2: zeroed(geometry.cluster() as usize)?,
             table: None,
@@ -124,7 +126,7 @@ impl Qcow2Assembler {
     fn header(&self, refcount_table_offset: u64, refcount_table_clusters: u32) -> Vec<u8> {
         let header = Qcow2Header {
             magic: MAGIC,
-            version: 3,
+            version: self.version,
             backing_file_offset: 0,
             backing_file_size: 0,
             cluster_bits: self.geometry.cluster_bits,
@@ -139,9 +141,9 @@ impl Qcow2Assembler {
             incompatible_features: if self.compression_type == ZLIB { 0 } else { COMPRESSION_TYPE },
             compatible_features: 0,
             autoclear_features: 0,
-            // 2^4 bits.
-            refcount_order: 4,
-            header_length: HEADER_LENGTH as u32,
+            // The header of version 2 ends before. Its refcounts always have 2^4 bits.
+            refcount_order: if self.version == 2 { 0 } else { 4 },
+            header_length: if self.version == 2 { 0 } else { HEADER_LENGTH as u32 },
             compression_type: self.compression_type,
         };
         // The zeros after the header are the end of the header extensions.

@@ -1,4 +1,4 @@
-//! qcow2 version 3 (QEMU, docs/interop/qcow2), plain or compressed.
+//! qcow2 version 3, or version 2 for old programs (QEMU, docs/interop/qcow2), plain or compressed.
 //!
 //! The header and the L1 table are at the start, and are written last: before, nothing looks like an image. Then come
 //! data clusters, and after those of an L2 table the table itself. The last cluster of each range that a refcount block
@@ -30,7 +30,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
             &["64k", "512", "1k", "2k", "4k", "8k", "16k", "32k", "128k", "256k", "512k", "1M", "2M"],
         ),
         FormatOption::new("compression_type", &["zlib", "zstd"]),
-        FormatOption::new("compat", &["1.1"]),
+        FormatOption::new("compat", &["1.1", "0.10"]),
     ],
     implied: &[
         &options::OF_FILE,
@@ -85,6 +85,7 @@ struct Qcow2Layout {
     is_compressed: bool,
     /// How clusters are compressed, if they are.
     compression_type: u8,
+    version: u32,
 }
 
 impl Qcow2Layout {
@@ -97,7 +98,12 @@ impl Qcow2Layout {
             return Err(too_large(geometry));
         }
         let compression_type = if options.get("compression_type") == "zstd" { ZSTD } else { ZLIB };
-        Ok(Self { virtual_size, geometry, is_compressed: options.get("compress") == "on", compression_type })
+        let version = if options.get("compat") == "0.10" { 2 } else { 3 };
+        if version == 2 && compression_type == ZSTD {
+            let message = "compression_type=zstd needs compat=1.1: a qcow2 of version 2 is compressed by zlib";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        Ok(Self { virtual_size, geometry, is_compressed: options.get("compress") == "on", compression_type, version })
     }
 }
 
@@ -144,6 +150,6 @@ impl Layout for Qcow2Layout {
     }
 
     fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
-        Ok(Some(Box::new(Qcow2Assembler::new(self.geometry, self.compression_type)?)))
+        Ok(Some(Box::new(Qcow2Assembler::new(self.geometry, self.compression_type, self.version)?)))
     }
 }
