@@ -1,4 +1,4 @@
-// AES and PBKDF2 by Node, and PBKDF2 by browsers, whose WebCrypto Node has too: the same bytes as by `crypt.wasm` alone, whatever they lack.
+// AES, PBKDF2 and hashes by Node, and PBKDF2 by browsers, whose WebCrypto Node has too: the same bytes as by `crypt.wasm` alone, whatever they lack.
 
 import crypto from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -38,7 +38,9 @@ class Crypt extends CryptModule {
   }
 }
 
-type Functions = Partial<Pick<typeof crypto, 'createCipheriv' | 'createDecipheriv' | 'pbkdf2' | 'pbkdf2Sync'>>;
+type Functions = Partial<
+  Pick<typeof crypto, 'createCipheriv' | 'createDecipheriv' | 'createHash' | 'pbkdf2' | 'pbkdf2Sync'>
+>;
 
 /** Does `work` while functions of `node:crypto` are others. */
 async function withFunctions<T>(others: Functions, work: () => T | Promise<T>): Promise<T> {
@@ -127,6 +129,46 @@ for (const [name, functions, byNode] of [
     });
     // With the tweaks, somewhat more than the data; without those of a few blocks.
     expect(done > wanted).toBe(byNode);
+  });
+}
+
+let digests = 0;
+const countingHashes: Functions = {
+  createHash: ((name: string) => {
+    digests += 1;
+    return crypto.createHash(name);
+  }) as never,
+};
+
+/** The hash `number` of the crate's `Hash`, of `parts`. */
+function hashed(module: Crypt, number: number, parts: Uint8Array[]): string {
+  const [hasher] = module.serve([0, 1, number], new Uint8Array(), 4);
+  for (const part of parts) module.serve([1, hasher!, 1], part, 0);
+  const digest = module.serve([1, hasher!, 2], new Uint8Array(), HASH_LENGTHS[number]!);
+  // The hash is of all bytes so far, and can go on.
+  module.serve([1, hasher!, 1], parts[0]!, 0);
+  const longer = module.serve([1, hasher!, 2], new Uint8Array(), HASH_LENGTHS[number]!);
+  module.serve([2, hasher!], new Uint8Array(), 0);
+  return Buffer.concat([digest, longer]).toString('hex');
+}
+
+const HASH_LENGTHS = [16, 20, 20, 28, 32, 48, 64];
+
+for (const [name, functions, byNode] of [
+  ['by Node', countingHashes, true],
+  ['by a Node without them', { createHash: lacking }, false],
+] as [string, Functions, boolean][]) {
+  test(`hashes ${name} are the same as without`, async () => {
+    digests = 0;
+    await withFunctions(functions, () => {
+      const [own, others] = [new Crypt(), new Crypt(usePlatform)];
+      const next = random(7);
+      for (const number of HASH_LENGTHS.keys()) {
+        const parts = [0, 1, 63, 64, 100_000].map((length) => noise(next, length));
+        expect(hashed(others, number, parts), `hash ${number}`).toBe(hashed(own, number, parts));
+      }
+    });
+    expect(digests > 0).toBe(byNode);
   });
 }
 

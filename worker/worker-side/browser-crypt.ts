@@ -27,7 +27,9 @@ let last = 0;
 /** Lets the instance with these exports use the browser's functions. Pages without a secure context have none. */
 export function usePlatform(exports: CryptExports): void {
   const bytes: BytesAt = (address, length) => new Uint8Array(exports.memory.buffer as ArrayBuffer, address, length);
-  if (crypto.subtle) lend(exports, [...chains(bytes), derivations(bytes)]);
+  // Web Crypto digests whole inputs only.
+  const hashes = Array.from({ length: 4 }, () => () => CANNOT);
+  if (crypto.subtle) lend(exports, [...chains(bytes), derivations(bytes), ...hashes]);
 }
 
 /** Resolves when `take` can use the result with this number, which `begin` returned. */

@@ -1,6 +1,6 @@
-// AES and PBKDF2 by Node, which uses instructions of the processor for them.
+// AES, PBKDF2 and hashes by Node, which uses instructions of the processor for them.
 
-import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, pbkdf2, pbkdf2Sync } from 'node:crypto';
 import {
   type BytesAt,
   CANNOT,
@@ -26,7 +26,7 @@ export function usePlatform(exports: CryptExports): void {
   const { prepare, run, free } = ciphers(bytes);
   // What `run` does need not be begun.
   const cannot = () => CANNOT;
-  lend(exports, [prepare, run, free, cannot, cannot, derivations(bytes)]);
+  lend(exports, [prepare, run, free, cannot, cannot, derivations(bytes), ...hashes(bytes)]);
 }
 
 /** AES for many blocks: `prepare`, `run` and `free` of the crate's `Platform`. */
@@ -72,6 +72,38 @@ function ciphers(bytes: BytesAt): Record<'prepare' | 'run' | 'free', PlatformFun
       return 0;
     },
   };
+}
+
+/** Returns `hash`, `add`, `digest` and `end` of the crate's `Platform`. */
+function hashes(bytes: BytesAt): PlatformFunction[] {
+  const begun = new Map<number, ReturnType<typeof createHash>>();
+  let last = 0;
+  const orCannot = (work: () => number): number => {
+    try {
+      return work();
+    } catch {
+      // This Node lacks the hash, or memory ran out.
+      return CANNOT;
+    }
+  };
+  return [
+    (hash) =>
+      orCannot(() => {
+        begun.set(++last, createHash(HASHES[hash]!));
+        return last;
+      }),
+    (number, address, length) =>
+      orCannot(() => {
+        begun.get(number)!.update(bytes(address, length));
+        return 0;
+      }),
+    (number, address, length) =>
+      orCannot(() => {
+        bytes(address, length).set(begun.get(number)!.copy().digest());
+        return 0;
+      }),
+    (number) => Number(begun.delete(number)),
+  ];
 }
 
 /** Returns `derive` of the crate's `Platform`. Another thread derives, so that this one can be asked to cancel. */

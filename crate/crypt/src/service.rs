@@ -72,6 +72,7 @@ export!(crypt, CryptService);
 
 /// Uses functions of the platform from now on: positions in the exported table.
 #[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments, reason = "one for each function of the platform")]
 extern "C" fn use_platform(
     prepare: PlatformFunction,
     run: PlatformFunction,
@@ -79,6 +80,10 @@ extern "C" fn use_platform(
     begin: PlatformFunction,
     take: PlatformFunction,
     derive: PlatformFunction,
+    hash: PlatformFunction,
+    add: PlatformFunction,
+    digest: PlatformFunction,
+    end: PlatformFunction,
 ) {
-    crate::use_platform(Platform { prepare, run, free, begin, take, derive });
+    crate::use_platform(Platform { prepare, run, free, begin, take, derive, hash, add, digest, end });
 }

@@ -1,5 +1,6 @@
 //! Hash functions and HMAC with a common interface.
 
+use super::platform::PlatformHasher;
 use crate::{CryptError, Hash};
 use ::cipher::KeyInit;
 use hmac::{EagerHash, Hmac, Mac};
@@ -79,24 +80,43 @@ where
     output.copy_from_slice(&mac.finalize().into_bytes());
 }
 
-/// An incremental hash.
-pub struct Hasher(State);
+/// An incremental hash, by the platform if it has the hash, otherwise by the module.
+pub struct Hasher(Computed);
+
+enum Computed {
+    Platform(PlatformHasher),
+    Module(State),
+}
 
 impl Hasher {
     /// Begins a hash. Fails if memory runs out.
     pub fn new(hash: Hash) -> Result<Self, CryptError> {
-        Ok(Self(State::new(hash)))
+        Ok(Self(match PlatformHasher::new(hash) {
+            Some(hasher) => Computed::Platform(hasher),
+            None => Computed::Module(State::new(hash)),
+        }))
     }
 
     /// Adds `bytes`. Fails if memory runs out.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), CryptError> {
-        self.0.add(bytes);
-        Ok(())
+        match &mut self.0 {
+            // Only a lack of memory stops it.
+            Computed::Platform(hasher) => hasher.add(bytes).then_some(()).ok_or(CryptError::OutOfMemory),
+            Computed::Module(state) => {
+                state.add(bytes);
+                Ok(())
+            }
+        }
     }
 
     /// Writes the hash of all added bytes to `output`, which has its length. Fails if memory runs out.
     pub fn hash(&self, output: &mut [u8]) -> Result<(), CryptError> {
-        self.0.clone().write(output);
-        Ok(())
+        match &self.0 {
+            Computed::Platform(hasher) => hasher.write(output).then_some(()).ok_or(CryptError::OutOfMemory),
+            Computed::Module(state) => {
+                state.clone().write(output);
+                Ok(())
+            }
+        }
     }
 }

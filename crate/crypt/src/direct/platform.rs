@@ -28,6 +28,15 @@ pub struct Platform {
     /// `derive(derivation, 0, 0)`: begins or continues the `PlatformDerivation` at this address, for about 10 ms. Returns how
     /// many thousandths are done; 1000 after it has written the key. Returns a negative number if the platform cannot.
     pub derive: PlatformFunction,
+    /// `hash(hash, 0, 0)`: begins a hash, by its number in [`Hash`]. Returns the number of the hasher, or a negative one if the platform
+    /// cannot.
+    pub hash: PlatformFunction,
+    /// `add(number, bytes, len)`: adds bytes to a hasher. Returns 0, or a negative number if it fails.
+    pub add: PlatformFunction,
+    /// `digest(number, output, len)`: writes the hash of all bytes so far. Returns 0, or a negative number if it fails.
+    pub digest: PlatformFunction,
+    /// `end(number, 0, 0)`: frees a hasher.
+    pub end: PlatformFunction,
 }
 
 static PLATFORM: OnceLock<Platform> = OnceLock::new();
@@ -149,4 +158,35 @@ pub(super) fn derive(hash: Hash, password: &[u8], salt: &[u8; SALT], iterations:
     };
     let thousandths = (PLATFORM.get()?.derive)((&raw const derivation).expose_provenance(), 0, 0);
     u16::try_from(thousandths).ok()
+}
+
+/// A hash by the platform.
+pub(super) struct PlatformHasher {
+    platform: &'static Platform,
+    number: usize,
+}
+
+impl PlatformHasher {
+    /// Begins a hash. `None` if the platform cannot.
+    pub(super) fn new(hash: Hash) -> Option<Self> {
+        let platform = PLATFORM.get()?;
+        let number = usize::try_from((platform.hash)(hash as usize, 0, 0)).ok()?;
+        Some(Self { platform, number })
+    }
+
+    /// Returns whether it has added `bytes`.
+    pub(super) fn add(&mut self, bytes: &[u8]) -> bool {
+        (self.platform.add)(self.number, bytes.as_ptr().expose_provenance(), bytes.len()) == 0
+    }
+
+    /// Returns whether it has written the hash of all bytes so far to `output`.
+    pub(super) fn write(&self, output: &mut [u8]) -> bool {
+        (self.platform.digest)(self.number, output.as_mut_ptr().expose_provenance(), output.len()) == 0
+    }
+}
+
+impl Drop for PlatformHasher {
+    fn drop(&mut self) {
+        (self.platform.end)(self.number, 0, 0);
+    }
 }
