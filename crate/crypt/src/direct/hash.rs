@@ -83,6 +83,7 @@ where
 /// An incremental hash, by the platform if it has the hash, otherwise by the module.
 pub struct Hasher(Computed);
 
+#[expect(clippy::large_enum_variant, reason = "a box could fail to be allocated")]
 enum Computed {
     Platform(PlatformHasher),
     Module(State),
