@@ -6,7 +6,7 @@ import type { ByteRange } from '../http/ranges.js';
 import type { CrateExtent } from '../messages/coordinator.js';
 import type { Info } from '../public/types.js';
 import { identityOf, samplesOf } from './identity.js';
-import type { ChosenFormat } from './options.js';
+import type { ChosenFormat } from './output-format.js';
 
 interface Given {
   states?: (string | undefined)[];
