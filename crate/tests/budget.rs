@@ -21,6 +21,8 @@ const MIB: u64 = 1 << 20;
 const SHARE: u64 = 16 * MIB;
 /// Additional memory of a decoder and an encoder, the pipeline and the tables.
 const BESIDES: u64 = 2 * MIB;
+/// What the encoder of xz takes, in bytes; in the browser and in Node, it is in the memory of its module.
+const XZ_ENCODER: u64 = 9 * MIB;
 
 struct Bytes(Vec<u8>);
 
@@ -92,7 +94,8 @@ fn a_worker_stays_within_its_share() {
             PEAK.store(before, Relaxed);
             block_on(convert(&image, &worker, &output, &|_| {}, &Cancel::default())).unwrap();
             let peak = (PEAK.load(Relaxed) - before) as u64;
-            assert!(peak <= SHARE + BESIDES, "{}, grains of {grain} sectors: {peak} bytes", format.name);
+            let encoder = if format.name == "raw.xz" { XZ_ENCODER } else { 0 };
+            assert!(peak <= SHARE + BESIDES + encoder, "{}, grains of {grain} sectors: {peak} bytes", format.name);
         }
     }
 }

@@ -416,7 +416,7 @@ test.describe('compressed disks', () => {
     ['raw.zst', 'zstd -tq', 'zstd -dc'],
     ['raw.xz', 'xz -t', 'xz -dc'],
   ] as const) {
-    test(`${format} is checked by its own program, and read at any position`, ({ folder }) => {
+    test(`${format} is checked by its own program, and read back`, ({ folder }) => {
       const path = images.kinds();
       const [raw, output, again] = [join(folder, 'out.raw'), join(folder, `out.${format}`), join(folder, 'again.raw')];
       decant('convert', path, raw);
@@ -425,9 +425,6 @@ test.describe('compressed disks', () => {
       expect(digest(output, decompress)).toBe(hashFile(raw));
       expect(decant('convert', '-f', 'raw', '--unpack', output, again)).toEqual(done);
       expect(hashFile(again)).toBe(hashFile(raw));
-      // A streamed image would be refused.
-      const { status, stderr } = decant('map', '-f', 'raw', '--unpack', '--output=json', output);
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     });
   }
 

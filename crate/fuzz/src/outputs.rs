@@ -31,6 +31,10 @@ const STAMP: Stamp = Stamp { seconds: 1_700_000_000, random: [0xa5; 16] };
 const UNMARKED: [&str; 1] = ["raw"];
 /// An archive has a GiB of zeros after the disk: to read them all takes too long, so that a cut is not always seen.
 const ARCHIVE: &str = "tar.gz";
+/// A part of it that ends after a frame is a shorter file.
+const ZSTD: &str = "raw.zst";
+/// A part of it may be taken for a disk, which fails at its end.
+const XZ: &str = "raw.xz";
 /// The number of bytes that are read after the disk.
 const AFTER: u64 = 64 << 10;
 
@@ -140,7 +144,7 @@ impl Case {
         for extent in extents.chunks(EXTENT).take(MOST_EXTENTS) {
             at = Bytes(extent).extent(&mut disk, at);
         }
-        if format.name.ends_with(".gz") {
+        if [".gz", ".zst", ".xz"].iter().any(|end| format.name.ends_with(end)) {
             // A disk that begins like a document is taken for one.
             disk[0] = 0;
         }
@@ -193,6 +197,7 @@ impl Case {
         let file = written.file(count, more);
         let is_taken = match encoding {
             Encoding::Compressed(CompressedEncoding::Segments) => self.read(file).is_ok(),
+            _ if self.format.name == XZ => self.read(file).is_ok(),
             _ => self.opens(file),
         };
         assert!(!is_taken, "{self:?}: a disk after {count} of {} writes and {more} bytes", last + 1);
@@ -211,7 +216,7 @@ impl Case {
         let mut padding = rest.iter().take(layout.disk_size() as usize - disk.len());
         assert!(padding.all(|&byte| byte == 0), "{self:?}: no zeros after the disk");
         let (encoding, is_read_once) = (layout.encoding(), layout.reserved() <= self.abilities.late_start);
-        if encoding != Encoding::Plain && is_read_once && self.format.name != ARCHIVE {
+        if encoding != Encoding::Plain && is_read_once && ![ARCHIVE, ZSTD].contains(&self.format.name) {
             self.cut_off(&written, encoding);
         }
     }
