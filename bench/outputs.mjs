@@ -27,6 +27,15 @@ const COMPRESSED = ['-c', '-O', 'qcow2'];
 const ZSTD = [...COMPRESSED, '-o', 'compression_type=zstd'];
 const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
 
+/** A disk in an archive, without a descriptor and a manifest. */
+const diskOfOva = (path) => {
+  const script = `
+    qemu-img convert -O vmdk -o subformat=streamOptimized "$1" "$2/disk.vmdk"
+    tar --format=oldgnu -C "$2" -cf "$3" disk.vmdk
+    rm "$2/disk.vmdk"`;
+  return timed('bash', '-ec', script, 'bash', path, at('.'), OUT);
+};
+
 const qemu =
   (...options) =>
   (path) =>
@@ -63,6 +72,12 @@ const ROWS = [
     formatOptions: { subformat: 'streamOptimized' },
     path: () => image('zlib'),
     rivals: { 'qemu-img convert': qemu(...VMDK) },
+  },
+  {
+    name: 'OVA out, zlib',
+    format: 'ova',
+    path: () => image('zlib'),
+    rivals: { 'qemu-img convert, tar': diskOfOva },
   },
   ...['zlib', 'uncompressed'].map((kind) => ({
     name: `fixed VHD out, ${kind}`,

@@ -7,7 +7,7 @@ export const INPUTS = ['qcow2', 'VDI', 'VMDK', 'QED', 'VHD', 'VHDX', 'Parallels'
 export const CONTAINERS = ['tar', 'OVA', 'zip', 'gzip', 'xz', 'zstd', 'bzip2', 'lz4'];
 
 /** The names of formats that are written, for people. */
-export const OUTPUTS = ['raw', 'qcow2', 'VMDK', 'VHD', 'VHDX', 'VDI', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz'];
+export const OUTPUTS = ['raw', 'qcow2', 'VMDK', 'VHD', 'VHDX', 'VDI', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz', 'OVA'];
 
 /** The extensions of raw disks, with the dot. */
 export const RAW_EXTENSIONS = ['.raw', '.img', '.dd', '.bin'];

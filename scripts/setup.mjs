@@ -45,6 +45,7 @@ const TESTS = [
 const FULL_TESTS = [
   { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
   { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
+  { there: has('virt-v2v'), packages: ['virt-v2v'], why: 'it reads the OVAs that tests make' },
 ];
 /** Tests read disks that these make. */
 const DISKS = [

@@ -268,6 +268,7 @@ test('the API chooses options, and lists those that it recommends', ({ folder })
     ['raw.zst', {}, true, false],
     ['raw.xz', {}, true, false],
     ['tar.gz', {}, true, false],
+    ['ova', {}, false, false],
   ]);
   expect(JSON.parse(qemuImg('info', '--output=json', join(folder, 'out')))['cluster-size']).toBe(4096);
   qemuImg('compare', join(folder, 'out'), images.kinds());

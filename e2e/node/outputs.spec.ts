@@ -156,6 +156,16 @@ test('the output formats of an image', () => {
     extension: '.tar.gz',
     ...compressed,
   };
+  const ova = expect.objectContaining({
+    name: 'ova',
+    label: 'OVA',
+    compressed: true,
+    streamable: false,
+    options: expect.arrayContaining([
+      { name: 'cpus', values: ['2'], other: 'a number from 1 to 65534', required: false },
+      { name: 'firmware', values: ['bios', 'efi'], required: false },
+    ]),
+  });
   expect(outputs(images.kinds())).toEqual([
     { ...raw, size: 10 * MIB },
     ...others,
@@ -168,6 +178,7 @@ test('the output formats of an image', () => {
         { code: 'disk-grows', fields: { added: 1024 * MIB - 10 * MIB, unit: 1024 * MIB }, message: expect.any(String) },
       ],
     },
+    ova,
   ]);
   expect(outputs(images.huge())).toEqual([
     { ...raw, size: 2 ** 43 },
@@ -186,6 +197,7 @@ test('the output formats of an image', () => {
     gzip,
     ...blocks,
     tar,
+    ova,
   ]);
 });
 
@@ -221,7 +233,7 @@ for (const [args, status, part, tag = '@full'] of [
   [
     ['-O', 'qed', 'KINDS', 'out'],
     2,
-    "no output format 'qed'; choose one of raw, qcow2, vmdk, vpc, vhdx, vdi, raw.gz, raw.zst, raw.xz, tar.gz",
+    "no output format 'qed'; choose one of raw, qcow2, vmdk, vpc, vhdx, vdi, raw.gz, raw.zst, raw.xz, tar.gz, ova",
     [],
   ],
   [['-O', 'vpc', '-o', 'subformat=differencing', 'KINDS', 'out'], 2, "'differencing' is not a valid subformat of"],

@@ -60,6 +60,7 @@ const OPTIONS: Record<string, string[]> = {
   'vpc, dynamic': ['-o', 'subformat=dynamic'],
   'vhdx, fixed': ['-o', 'subformat=fixed'],
   'vdi, fixed': ['-o', 'static=on'],
+  ova: ['--two-pass'],
 };
 
 /** Converts the row to standard output by the command. Returns the fault, or undefined. */

@@ -168,7 +168,7 @@ export const FORMS = {
 };
 
 /** Writers whose outputs Decant reads back; other tests read them by other programs. */
-const READ_BACK = ['qcow2', 'vmdk', 'vhdx', 'vhdx, fixed', 'vdi', 'vdi, fixed', 'raw.zst', 'raw.xz'];
+const READ_BACK = ['qcow2', 'vmdk', 'vhdx', 'vhdx, fixed', 'vdi', 'vdi, fixed', 'raw.zst', 'raw.xz', 'ova'];
 
 /**
  * The disk in an output of `writer`, read by Decant.
@@ -285,7 +285,7 @@ export const REFUSED_IN_NODE = [
     target,
     says: 'usage: In Node, an output must be a path, a file URL',
   })),
-  ...['qcow2', 'vmdk', 'vpc, dynamic', 'vhdx', 'vdi', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz'].map((writer) => ({
+  ...['qcow2', 'vmdk', 'vpc, dynamic', 'vhdx', 'vdi', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz', 'ova'].map((writer) => ({
     writer,
     target: 'device',
     says: 'is written in place, so the size of the output must be known',

@@ -24,6 +24,7 @@ const OUTPUTS: Record<string, [label: string, hint?: string]> = {
   vhdx: ['VHDX', 'Für Hyper-V'],
   vdi: ['VDI', 'Für VirtualBox'],
   'tar.gz': ['tar.gz mit disk.raw', 'Für die Google Cloud'],
+  ova: ['OVA', 'Eine virtuelle Maschine'],
 };
 
 const role = (name: string): string => ROLES[name] ?? name;

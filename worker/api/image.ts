@@ -29,6 +29,7 @@ import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/output-target.js';
 import { convertImage, keptOf } from './conversion.js';
 import type { ConversionContext } from './conversion-run.js';
+import { describesMachine, withHardware } from './machine-hardware.js';
 import { checkCall, checkConversion, checkFileOptions, checkSpooled } from './options.js';
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
@@ -69,7 +70,7 @@ export class OpenImage {
     private readonly setup: ImageSetup,
     private readonly sessions: ImageSessions,
     /** What the image was unpacked from. */
-    packed?: Pick<Unpacked, 'containers' | 'members' | 'machine'>,
+    packed?: Pick<Unpacked, 'containers' | 'members' | 'machine' | 'hardware'>,
   ) {
     const { info, members, formats, comesInOrder } = sessions.opened;
     const { name } = setup.settings;
@@ -77,6 +78,7 @@ export class OpenImage {
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     if (packed?.machine !== undefined) this.info.machine ??= packed.machine;
+    if (packed?.hardware !== undefined) this.info.hardware ??= packed.hardware;
     this.formats = formats;
     this.members = packed && packed.members.length > 0 ? packed.members : members;
     this.streamed = comesInOrder;
@@ -177,7 +179,16 @@ export class OpenImage {
       throw thrown;
     }
     const memory = this.sessions.opened.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
-    return this.#use(convertImage(this.#context, output, { ...options, ...memory, signal }, spool));
+    const settled = { ...options, ...memory, signal };
+    if (!describesMachine(this.formats, options.format)) {
+      return this.#use(convertImage(this.#context, output, settled, spool));
+    }
+    const completed = withHardware(this.#context, output, settled).catch((thrown) => {
+      const error = toDecantError(thrown);
+      abandonOutput(output, error);
+      throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
+    });
+    return this.#use(completed.then((completed) => convertImage(this.#context, output, completed, spool)));
   }
 
   get #context(): ConversionContext {

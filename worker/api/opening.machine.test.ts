@@ -42,14 +42,15 @@ test.each<[given: string | undefined, stated: string | undefined, inSnapshot: bo
 test('the image is described as a disk of its machine', () => {
   const snapshots = [{ id: '1', name: 'one' }] as never[];
   const image = { info: { format: 'vmdk', unusedCompanions: ['x'], snapshots: [] }, members: [] };
-  describeDisk(image as never, disk({ machine: 'A machine', snapshots }));
+  const hardware = { cpus: 2 };
+  describeDisk(image as never, disk({ machine: 'A machine', hardware, snapshots }));
   expect(image).toEqual({
-    info: { format: 'vmdk', unusedCompanions: [], machine: 'A machine', snapshots },
+    info: { format: 'vmdk', unusedCompanions: [], machine: 'A machine', hardware, snapshots },
     members: [
       { name: 'a', size: 1 },
       { name: 'b', size: 2, format: 'vmdk' },
     ],
   });
   describeDisk(image as never, disk());
-  expect(image.info).toMatchObject({ machine: 'A machine', snapshots });
+  expect(image.info).toMatchObject({ machine: 'A machine', hardware, snapshots });
 });

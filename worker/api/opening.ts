@@ -160,10 +160,12 @@ interface DescribedImage {
 }
 
 /** Describes `image`, which is `disk`, as a disk of its machine. */
-export function describeDisk(image: DescribedImage, { members, number, machine, snapshots }: DiskOfMachine): void {
+export function describeDisk(image: DescribedImage, disk: DiskOfMachine): void {
   const { info } = image;
+  const { members, number, machine, hardware, snapshots } = disk;
   info.unusedCompanions = [];
   if (machine !== undefined) info.machine = machine;
+  if (hardware) info.hardware = hardware;
   if (snapshots.length > 0) info.snapshots = snapshots;
   image.members = members.map((member, at) => (at === number ? { ...member, format: info.format } : member));
 }

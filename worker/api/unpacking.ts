@@ -6,7 +6,7 @@ import { ImageSessions, type LayerPasswords } from '../client-side/image-session
 import type { DecantError } from '../errors/errors.js';
 import type { OpenResult } from '../messages/coordinator.js';
 import type { OpenOptions } from '../public/caller-types.js';
-import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js';
+import type { ContainerInfo, MachineHardware, Member, Notice, Snapshot } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/output-target.js';
@@ -35,6 +35,8 @@ export interface Unpacked {
   members: readonly Member[];
   /** The name of the virtual machine whose disk was packed. */
   machine?: string;
+  /** Its hardware. */
+  hardware?: MachineHardware;
 }
 
 /**
@@ -48,6 +50,7 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   let sessions = packed;
   let members: readonly Member[] = [];
   let machine: string | undefined;
+  let hardware: MachineHardware | undefined;
   let snapshots: Snapshot[] = [];
   const notices: Notice[] = [];
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
@@ -57,6 +60,7 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   while (sessions.roomNeeded) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
+    hardware ??= sessions.info.hardware;
     if (snapshots.length === 0) ({ snapshots } = sessions.info);
     noteMembers();
     const { info, parts } = sessions.opened;
@@ -72,7 +76,7 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   noteMembers();
   sessions.info.safety.push(...notices);
   if (snapshots.length > 0) sessions.info.snapshots = snapshots;
-  return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
+  return { sessions, containers, members, ...(machine !== undefined && { machine }), ...(hardware && { hardware }) };
 }
 
 /** Changes the settings to those for the content of the packed file that was `opened`. `isChosen`: whether the content was chosen in it. */

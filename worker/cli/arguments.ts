@@ -33,7 +33,10 @@ type OtherValues = Values<typeof OTHERS>;
 export type ImageCommand = Extract<Command, { name: CommandName }>;
 
 /** The options of `convert` that decide together. */
-type Combined = 'json' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method';
+type Combined = 'json' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method' | Hardware;
+
+/** The options of `convert` that are options of the output format, too. */
+type Hardware = 'cpus' | 'machineMemory' | 'firmware' | 'os';
 
 export type Command =
   | { name: 'help' | 'version' }
@@ -183,6 +186,10 @@ function optionList(lists: string[]): Record<string, string> {
   );
 }
 
+/** The options in `values` that are given. */
+const definedOf = (values: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
 function conversion(args: string[]): Command {
   const found = parsed('convert', args, ['image', 'output']);
   if (!found) return { name: 'help' };
@@ -190,7 +197,8 @@ function conversion(args: string[]): Command {
     const requestedFormat = readOption(OTHERS.requestedFormat, found.values);
     return { name: 'options', format: outputFormat(found.positionals[1] ?? '', { requestedFormat }).format };
   }
-  const { requestedFormat, lists, sparseness, method, noConfirm, json: _, ...values } = valuesOf(OTHERS, found.values);
+  const { requestedFormat, lists, sparseness, method, noConfirm, json: _, ...others } = valuesOf(OTHERS, found.values);
+  const { cpus, machineMemory: memory, firmware, os, ...values } = others;
   const { place, upload, uploadHeaderFile, existing, resume, sync } = values;
   const [image, output] = found.positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);
@@ -199,7 +207,11 @@ function conversion(args: string[]): Command {
   if (sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
   if (resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');
-  const { format, formatOptions, note } = outputFormat(output, { requestedFormat, options: optionList(lists), place });
+  const { format, formatOptions, note } = outputFormat(output, {
+    requestedFormat,
+    options: { ...optionList(lists), ...definedOf({ cpus, memory, firmware, os }) },
+    place,
+  });
   if (existing && !isFile && !(isUpload && isPageBlob(upload, format, formatOptions))) {
     const other = isUpload ? 'another upload' : kind;
     throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);

@@ -220,6 +220,36 @@ export const OTHERS = {
     'options of the output format, as in qemu-img; repeatable. NAME alone is NAME=on; help lists the options',
     { short: 'o', commands: ['convert'] },
   ),
+  cpus: withValue(
+    'cpus',
+    'N',
+    'number of CPUs of the machine (-O ova; default: as in its configuration, otherwise 2)',
+    asIs,
+    {
+      commands: ['convert'],
+    },
+  ),
+  machineMemory: withValue(
+    'memory',
+    'SIZE',
+    'memory of the machine: a number of MiB, or with a unit, such as 4G (-O ova; default: as in its configuration, otherwise 2G)',
+    asIs,
+    { commands: ['convert'] },
+  ),
+  firmware: withValue(
+    'firmware',
+    'bios|efi',
+    'firmware of the machine (-O ova; default: as in its configuration, otherwise as the disk shows)',
+    asIs,
+    { commands: ['convert'] },
+  ),
+  os: withValue(
+    'os',
+    'NAME',
+    'operating system of the machine, such as ubuntu or windows10; -O ova -o help lists them (-O ova; default: as in its configuration, otherwise as the disk shows)',
+    asIs,
+    { commands: ['convert'] },
+  ),
   progress: flag('progress', 'show progress; the default on a terminal', { short: 'p', commands: ['convert'] }),
   quiet: flag('quiet', 'print nothing', { short: 'q', commands: ['convert'] }),
   workers: withValue('workers', 'WORKERS', 'number of workers (default: one for each core, at most 8)', workerCount, {
@@ -241,7 +271,7 @@ export const OTHERS = {
   }),
   twoPass: flag(
     'two-pass',
-    'read the image twice, for a compressed qcow2 to standard output or a server that takes bytes in order only',
+    'read the image twice, for a compressed qcow2 or an OVA to standard output or a server that takes bytes in order only',
     { commands: ['convert'] },
   ),
   spool: withValue(

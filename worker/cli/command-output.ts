@@ -1,7 +1,8 @@
 // The output of `decant convert`, the options of its format, and refusals that follow from the arguments alone.
 
+import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
+import { addressOf, isHttp } from '../http/address.js';
 import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './interrupts.js';
@@ -28,10 +29,12 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
       throw new DecantError('usage', `There is no output format '${format}'; choose one of ${names}`);
     }
     if (known.options.length === 0) print(`The output format ${format} has no options`);
-    for (const { name, values, takes, required } of known.options) {
+    for (const { name, values, takes, other, required } of known.options) {
       const [first = 'random'] = values;
       const note = required ? 'required' : `default: ${first}`;
-      print(`${name}=${takes?.toUpperCase() ?? values.join('|')} (${note})`);
+      print(
+        `${name}=${takes?.toUpperCase() ?? values.join('|')} (${note}${other === undefined ? '' : `; or ${other}`})`,
+      );
     }
   } finally {
     await image.close();
@@ -78,8 +81,14 @@ export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Out
 
 /** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot, and for `-o compress=off`. */
 function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<string, string> {
-  const { compress, format, formatOptions } = command;
+  const { compress, format, output } = command;
   const chosen = formats.find(({ name }) => name === format);
+  // A server is a target without a name for the machine.
+  const isNamed = isHttp(output) && chosen?.options.some(({ name }) => name === 'name');
+  const formatOptions: Record<string, string> = {
+    ...(isNamed && { name: basename(addressOf(output).name, chosen?.extension) }),
+    ...command.formatOptions,
+  };
   // An unknown format has a clearer error later.
   if (!compress || !chosen) return formatOptions;
   if (formatOptions[COMPRESS] === 'off')

@@ -7,7 +7,15 @@ import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
-import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
+import type {
+  AnyInfo,
+  ContainerInfo,
+  HeaderInfo,
+  MachineHardware,
+  Need,
+  Reference,
+  Snapshot,
+} from '../public/types.js';
 import { type Disks, diskRows, PASSWORD_FILE, WITH } from './failure-text.js';
 import { isMachine } from './files-beside.js';
 import { STANDARD_INPUT } from './standard-streams.js';
@@ -92,6 +100,7 @@ export async function infoJson(info: AnyInfo, path: string, parts: readonly stri
     decant: {
       'file-size': info.fileSize,
       machine: info.machine,
+      hardware: info.hardware,
       containers: info.containers,
       features: info.features,
       layers: info.layers.map(({ virtualSize, ...layer }) => ({ ...layer, 'virtual-size': virtualSize })),
@@ -185,6 +194,19 @@ const containerName = ({ name, member }: ContainerInfo): string =>
 const machineLine = (machine: string | undefined): string[] =>
   machine === undefined ? [] : [`machine: ${shownText(machine)}`];
 
+/** The line about the hardware of the machine; none without a configuration that states some. */
+function hardwareLine({ cpus, memory, firmware, os, controller, network }: MachineHardware = {}): string[] {
+  const parts = [
+    cpus === undefined ? undefined : `${cpus} CPU${cpus === 1 ? '' : 's'}`,
+    memory === undefined ? undefined : `${humanSize(memory)} of memory`,
+    firmware,
+    os,
+    controller,
+    network?.length === 0 ? 'no network' : network?.join(', '),
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? [] : [`hardware: ${parts.join(', ')}`];
+}
+
 export async function infoText(info: AnyInfo, path: string, parts: readonly string[] = []): Promise<string[]> {
   const { specific, virtualSize } = info;
   const size = await diskSize(path, readParts(info, parts));
@@ -201,6 +223,7 @@ export async function infoText(info: AnyInfo, path: string, parts: readonly stri
     ...backingLines(info, path),
     ...snapshotList(info.snapshots),
     ...(isEmpty(specific) ? [] : ['Format specific information:', ...lines(specific, 1)]),
+    ...hardwareLine(info.hardware),
     ...ownLines(info),
   ];
 }

@@ -1,7 +1,16 @@
 // What a coordinator is asked, and what it answers.
 
 import type { PlainError } from '../errors/errors.js';
-import type { Extent, Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
+import type {
+  Extent,
+  Info,
+  LostRange,
+  MachineHardware,
+  Member,
+  Notice,
+  OutputFormat,
+  Snapshot,
+} from '../public/types.js';
 import type { Capacity, Resume, StatedDisk, TargetSpec } from './messages.js';
 
 /** `Info` of the API without the name, which only the calling side knows. */
@@ -42,6 +51,7 @@ export interface DiskOfMachine {
   /** The disks of the machine. */
   members: Member[];
   machine?: string;
+  hardware?: MachineHardware;
   snapshots: Snapshot[];
   /** Whether the disk is in the state of the stated snapshot. */
   isInSnapshot: boolean;

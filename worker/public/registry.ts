@@ -94,6 +94,7 @@ export const OUTPUTS: readonly { name: string; aliases: string[]; extensions: st
   { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'] },
   { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'] },
   { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'] },
+  { name: 'ova', aliases: [], extensions: ['.ova'] },
 ];
 
 /**

@@ -38,10 +38,11 @@ export interface OutputFormat {
   /** The extension of its files, with the dot. */
   extension: string;
   /**
-   * Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. An option that takes
-   * a UUID has no values; without it, the UUID is random.
+   * Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. With `other`, other values
+   * are accepted, too: it says which, such as "a number from 1 to 8". An option that takes a UUID has no values; without it, the UUID is
+   * random.
    */
-  options: { name: string; values: string[]; takes?: 'uuid'; required: boolean }[];
+  options: { name: string; values: string[]; takes?: 'uuid'; other?: string; required: boolean }[];
   /**
    * The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below describe a
    * conversion with these options.
@@ -83,7 +84,7 @@ export interface CommonConvertOptions {
   /** The values of the format's options, by name. */
   formatOptions?: Record<string, string>;
   /**
-   * Allows a compressed qcow2 to read and compress the image twice. A target that takes bytes in ascending order only, such as a
+   * Allows a compressed qcow2 or an OVA to read and compress the image twice. A target that takes bytes in ascending order only, such as a
    * stream, needs that or `spool`, since the header depends on all data. By default false: such a conversion fails with
    * `ascending-only`.
    */

@@ -12,6 +12,8 @@ export interface HeaderInfo {
   name?: string;
   /** The name of the virtual machine, if the image was opened by its configuration, or its archive has an OVF descriptor. */
   machine?: string;
+  /** The hardware of that machine, if its configuration names this disk. Outputs that describe a machine get it. */
+  hardware?: MachineHardware;
   /** The containers of the image, the outermost first. */
   containers: ContainerInfo[];
   /** The size of the image's file, or of the container's member that is the image; missing for a stream. */
@@ -42,6 +44,25 @@ export interface HeaderInfo {
   unusedCompanions: string[];
   /** Warnings for a person before an image of unknown origin is converted. */
   safety: Notice[];
+}
+
+/**
+ * The hardware of a virtual machine, in the words of the options of the output `ova`. A property is missing if the configuration does not
+ * state it. Devices that only some products have become similar ones.
+ */
+export interface MachineHardware {
+  /** The number of CPUs. */
+  cpus?: number;
+  /** The memory in bytes, a whole number of MiB. */
+  memory?: number;
+  /** The firmware. */
+  firmware?: 'bios' | 'efi';
+  /** The operating system: `linux`, `ubuntu`, `windows10` and so on, or `other`. */
+  os?: string;
+  /** The controller of the disk: `lsilogic`, `lsilogicsas`, `pvscsi`, `buslogic`, `sata`, `nvme` or `ide`. */
+  controller?: string;
+  /** The types of the network adapters: `E1000`, `E1000e`, `VMXNET3` or `PCNet32`. */
+  network?: string[];
 }
 
 /** The content of an image's headers, and information about its disk. */

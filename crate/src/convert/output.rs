@@ -5,7 +5,8 @@ use super::job::Job;
 use super::plan::JobLimits;
 use crate::compress::{EncodedPart, Encoding, GuestRun, Placement};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::target::{Abilities, Holes, Run, Target};
+use crate::io::source::zeroed;
+use crate::io::target::{Abilities, Holes, OutputBytes, Run, Target};
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::{Assembler, Layout, Stamp, Write, Writes};
 use std::cell::{Cell, RefCell};
@@ -82,7 +83,7 @@ impl<'a, B> Output<'a, B> {
     }
 }
 
-impl<B: for<'b> From<&'b [u8]>> Output<'_, B> {
+impl<B: OutputBytes> Output<'_, B> {
     /// The first bytes of the output, which do not depend on the data. Fails as [`Assembly::new`] does.
     pub(super) async fn known_start(&self) -> Result<Vec<Write>> {
         Ok(OutputWriter::new(self, Pass::First)?.finish(self.layout, self.layout.disk_size()).await?.first)
@@ -110,7 +111,7 @@ const ENCODED_BUFFERS: u64 = 8;
 /// as decoding, and a cancel waits for it.
 const ENCODED_JOB: u64 = 2 << 20;
 
-impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
+impl<'a, B: OutputBytes> OutputWriter<'a, B> {
     /// Fails as [`Assembly::new`] does.
     pub(super) fn new(output: &'a Output<'a, B>, pass: Pass) -> Result<Self> {
         let abilities = output.abilities();
@@ -271,6 +272,9 @@ impl WriteTurns {
     }
 }
 
+/// The most bytes that an assembler gets at once.
+const AT_ONCE: usize = 256 << 10;
+
 /// One of the passes over the disk. The first bytes are those of [`Layout::reserved`].
 pub(super) enum Pass {
     /// The only pass: the target accepts the first bytes last.
@@ -288,12 +292,14 @@ pub(super) struct Assembly<'a, B> {
     /// See [`Layout::reserved`].
     reserved: u64,
     assembler: RefCell<Box<dyn Assembler>>,
+    /// A buffer for bytes that the assembler gets; empty if it needs none.
+    passed: RefCell<Vec<u8>>,
     pass: Pass,
     /// The length of the output so far, in bytes.
     end: Cell<u64>,
 }
 
-impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
+impl<'a, B: OutputBytes> Assembly<'a, B> {
     /// Returns `None` for a plain output. Fails as [`Layout::assembler`] does.
     pub(super) fn new(
         layout: &dyn Layout,
@@ -302,9 +308,16 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
         pass: Pass,
     ) -> Result<Option<Self>> {
         let reserved = layout.reserved();
+        let passed = if layout.digests() { zeroed(AT_ONCE)? } else { Vec::new() };
         let assembler = layout.assembler(stamp)?;
-        let of = |assembler| Self { target, reserved, assembler: RefCell::new(assembler), pass, end: Cell::new(0) };
-        Ok(assembler.map(of))
+        Ok(assembler.map(|assembler| Self {
+            target,
+            reserved,
+            assembler: RefCell::new(assembler),
+            passed: RefCell::new(passed),
+            pass,
+            end: Cell::new(0),
+        }))
     }
 
     /// The length of the output so far, in bytes.
@@ -332,11 +345,13 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
     /// Ends the output after the zeros of `padding`. Fails with `source` if the first bytes differ from those of the
     /// first pass.
     pub(super) async fn finish(&self, padding: GuestRange) -> Result<Assembled> {
-        self.assemble(None, |assembler, writes| {
+        let disk = self.assemble(None, |assembler, writes| {
             assembler.place(padding, &[], writes)?;
-            assembler.finish(writes)
-        })
-        .await
+            assembler.end_disk(writes)
+        });
+        let written = disk.await?.written;
+        let end = self.assemble(None, |assembler, writes| assembler.finish(writes)).await?;
+        Ok(Assembled { written: written + end.written, ..end })
     }
 
     /// Asks the assembler for writes, and performs the writes that belong to the pass.
@@ -377,18 +392,38 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
         match write {
             Write::Parts { offset, start, len } => {
                 if let Some(bytes) = bytes {
-                    self.write_run(bytes, Run { offset: *offset, start: *start, len: *len }).await?;
+                    let run = Run { offset: *offset, start: *start, len: *len };
+                    self.pass_on(bytes, run)?;
+                    self.write_run(bytes, run).await?;
                 }
                 Ok(added)
             }
             Write::Own { offset, bytes, times } => {
                 let (len, bytes) = (bytes.len(), B::from(bytes));
                 for number in 0..*times {
-                    self.write_run(&bytes, Run { offset: offset + number * len as u64, start: 0, len }).await?;
+                    let run = Run { offset: offset + number * len as u64, start: 0, len };
+                    self.pass_on(&bytes, run)?;
+                    self.write_run(&bytes, run).await?;
                 }
                 Ok(added + len as u64 * times)
             }
         }
+    }
+
+    /// Passes the bytes of `run` to an assembler that computes digests.
+    fn pass_on(&self, bytes: &B, run: Run) -> Result<()> {
+        let mut passed = self.passed.borrow_mut();
+        if passed.is_empty() {
+            return Ok(());
+        }
+        let mut done = 0;
+        while done < run.len {
+            let len = (run.len - done).min(passed.len());
+            bytes.copy(run.start + done, &mut passed[..len]);
+            self.assembler.borrow_mut().written(run.offset + done as u64, &passed[..len])?;
+            done += len;
+        }
+        Ok(())
     }
 
     async fn write_run(&self, bytes: &B, run: Run) -> Result<()> {

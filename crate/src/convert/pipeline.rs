@@ -13,6 +13,8 @@ use crate::container::block_source::BlockSource;
 use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::disk::losses::{Losses, Lost, LostRanges};
 use crate::error::{Error, Result};
+use crate::io::target::OutputBytes;
+use crate::modules::prepare;
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::Checksum;
 use crate::open::image::Image;
@@ -26,8 +28,8 @@ use std::rc::Rc;
 
 /// Runs jobs: reads and decodes their data.
 pub trait Executor {
-    /// The type of its buffers. `From<&[u8]>` lets headers and footers be written.
-    type Bytes: for<'a> From<&'a [u8]>;
+    /// The type of its buffers.
+    type Bytes: OutputBytes;
 
     /// The files that jobs read, and how many jobs to keep in flight.
     fn workload(&self) -> &Workload;
@@ -168,6 +170,9 @@ impl<E: Executor> Conversion<'_, E> {
 
     /// Writes the whole output, after a first pass over the disk if the output needs it.
     async fn passes(&self, plan: impl Fn() -> Result<Plan>) -> Result<Converted> {
+        if self.output.layout.digests() {
+            prepare(&decant_crypt::MODULE).await?;
+        }
         let (mut pass, mut size) = (Pass::Only, self.output.layout.output_size());
         if self.output.needs_start() && self.output.layout.start_is_known() {
             pass = Pass::Second(self.output.known_start().await?);

@@ -1,6 +1,7 @@
 //! Metadata of an image, read from its headers.
 
 use crate::crypt::Encryption;
+use crate::disk::hardware::Hardware;
 use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::fields::{Field, Fields};
 use crate::error::place::Place;
@@ -20,6 +21,8 @@ pub struct Info {
     pub containers: Vec<ContainerInfo>,
     /// The name of the virtual machine, if its configuration in a container has it.
     pub machine: Option<String>,
+    /// The hardware of the virtual machine, if its configuration in a container names the disk.
+    pub hardware: Option<Hardware>,
     /// The size of the guest disk; `None` if it is unknown until the end of the stream.
     pub virtual_size: Option<u64>,
     /// The size of the image's file, or of the container member that is the image; `None` for a stream.
@@ -97,6 +100,8 @@ pub(crate) struct DiskList {
     pub(crate) disks: Vec<MemberInfo>,
     /// The name of their virtual machine, if its configuration has it.
     pub(crate) machine: Option<String>,
+    /// The hardware of the virtual machine of the chosen disk.
+    pub(crate) hardware: Option<Hardware>,
     /// The snapshots of the virtual machine.
     pub(crate) snapshots: Vec<Snapshot>,
     /// A file with the sign of a raw disk that is not listed, since the only disk is in a recognised format.

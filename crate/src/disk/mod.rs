@@ -2,6 +2,8 @@
 
 pub mod extent;
 pub(crate) mod file_name;
+pub(crate) mod guest_os;
+pub mod hardware;
 pub mod host_ranges;
 pub mod info;
 pub mod losses;

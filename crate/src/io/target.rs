@@ -22,6 +22,18 @@ impl Run {
     }
 }
 
+/// A buffer with bytes of an output.
+pub trait OutputBytes: for<'a> From<&'a [u8]> {
+    /// Copies the bytes from `start` to `buf`, which they fill.
+    fn copy(&self, start: usize, buf: &mut [u8]);
+}
+
+impl OutputBytes for Vec<u8> {
+    fn copy(&self, start: usize, buf: &mut [u8]) {
+        buf.copy_from_slice(&self[start..start + buf.len()]);
+    }
+}
+
 /// How a target handles ranges of the output without data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holes {

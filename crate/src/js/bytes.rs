@@ -1,5 +1,6 @@
 //! Views of buffers for JavaScript.
 
+use crate::io::target::OutputBytes;
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::{MessageChannel, MessagePort};
@@ -77,5 +78,11 @@ impl JsBytes for Uint8Array {
 
     fn copy_to(&self, start: usize, target: &Uint8Array) {
         target.set(&self.view(start, target.length() as usize), 0);
+    }
+}
+
+impl OutputBytes for Uint8Array {
+    fn copy(&self, start: usize, buf: &mut [u8]) {
+        self.subarray(start as u32, (start + buf.len()) as u32).copy_to(buf);
     }
 }

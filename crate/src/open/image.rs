@@ -133,6 +133,7 @@ impl Image {
         info.file_size = Some(self.opened.source.size());
         info.containers = self.chain.containers.clone();
         info.machine = self.opened.top.list.machine.clone();
+        info.hardware = self.opened.top.list.hardware.clone();
         if !self.opened.top.list.snapshots.is_empty() {
             info.snapshots.clone_from(&self.opened.top.list.snapshots);
         }

@@ -122,6 +122,7 @@ pub(crate) async fn image_in(
     let mut stated = StatedDisk::default();
     if let Some(FoundDisk { disk, machine, .. }) = described {
         list.machine = machines.get(machine).name().map(str::to_owned);
+        list.hardware = machines.get(machine).hardware_with(&disk);
         list.snapshots = machines.get(machine).snapshots();
         stated = disk.stated();
         list.capacity = stated.capacity;
@@ -188,6 +189,7 @@ async fn offered(
     let list = DiskList {
         disks: disks.iter().map(|disk| disk.info(machines)).collect(),
         machine: machines.name().map(str::to_owned),
+        hardware: None,
         snapshots: machines.snapshots(),
         is_in_snapshot: machines.are_in_snapshot,
         raw_beside,

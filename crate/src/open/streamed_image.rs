@@ -111,6 +111,7 @@ impl StreamedImage {
             format: self.packed.unwrap_or(RAW.name),
             containers: self.around.containers.clone(),
             machine: self.around.list.machine.clone(),
+            hardware: self.around.list.hardware.clone(),
             snapshots: self.around.list.snapshots.clone(),
             file_size: self.origin.file_size(),
             unused_companions: self.unused_companions.clone(),

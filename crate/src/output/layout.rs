@@ -69,6 +69,11 @@ pub trait Layout {
         false
     }
 
+    /// Whether the assembler computes digests of the output, so that it gets all written bytes ([`Assembler::written`]).
+    fn digests(&self) -> bool {
+        false
+    }
+
     /// The assembler of an output that is not plain. Fails with `internal` if memory runs out.
     fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         Ok(None)
@@ -99,7 +104,18 @@ pub trait Assembler {
     /// without gaps, from the start of the disk to its end.
     fn place(&mut self, region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()>;
 
-    /// Ends the output, after all regions.
+    /// Ends the disk, after all regions.
+    fn end_disk(&mut self, _writes: &mut Writes) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes `bytes`, which are being written at `offset`. Called if [`Layout::digests`], in the order of the writes: for all writes of
+    /// one call before the next call. A first of two passes writes nothing.
+    fn written(&mut self, _offset: u64, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Ends the output, after the disk.
     fn finish(&mut self, writes: &mut Writes) -> Result<()>;
 }
 
@@ -149,6 +165,19 @@ impl Writes {
         } else {
             self.0.push(Write::Parts { offset: at, start: from, len: added });
         }
+    }
+
+    /// Adds the writes of `part`, whose offsets count from `start`.
+    pub(super) fn add(&mut self, start: u64, part: Self) {
+        self.0.extend(part.0.into_iter().map(|write| match write {
+            Write::Parts { offset, start: from, len } => Write::Parts { offset: start + offset, start: from, len },
+            Write::Own { offset, bytes, times } => Write::Own { offset: start + offset, bytes, times },
+        }));
+    }
+
+    /// The offset after the last byte; 0 if there are no writes.
+    pub(super) fn end(&self) -> u64 {
+        self.0.iter().map(Write::end).max().unwrap_or(0)
     }
 
     /// Writes `bytes` at `offset`.

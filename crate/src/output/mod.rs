@@ -5,6 +5,7 @@ mod gzip;
 mod identifiers;
 mod layout;
 mod options;
+mod ova;
 mod qcow2;
 mod raw;
 mod raw_blocks;
@@ -16,7 +17,7 @@ mod vmdk;
 
 pub(crate) use layout::{Assembler, Write, Writes};
 pub use layout::{Layout, SIZE_NEEDED, Stamp};
-pub use options::{FormatOption, Options};
+pub use options::{FormatOption, Options, OtherValues};
 
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
@@ -107,6 +108,7 @@ pub const OUTPUT_FORMATS: &[OutputFormat] = &[
     raw_blocks::ZSTD,
     raw_blocks::XZ,
     gzip::TAR,
+    ova::FORMAT,
 ];
 
 /// Finds the output format `name`. Fails with `usage` if there is none.

@@ -14,15 +14,36 @@ pub struct FormatOption {
     pub values: &'static [&'static str],
     /// Whether it must be given: Decant does not support the default of `qemu-img`.
     pub is_required: bool,
+    /// Values that are not listed, if there are any.
+    pub other: Option<OtherValues>,
+}
+
+/// The values of an option that are too many for a list.
+#[derive(Clone, Copy)]
+pub struct OtherValues {
+    /// What they are, for people: "a number from 1 to 8".
+    pub form: &'static str,
+    /// Returns the value in its usual form; `None` if it is not valid.
+    pub(super) read: fn(&str) -> Option<String>,
 }
 
 impl FormatOption {
     pub(super) const fn new(name: &'static str, values: &'static [&'static str]) -> Self {
-        Self { name, values, is_required: false }
+        Self { name, values, is_required: false, other: None }
+    }
+
+    /// An option with other values than the listed ones, which are examples after the default.
+    pub(super) const fn open(
+        name: &'static str,
+        values: &'static [&'static str],
+        form: &'static str,
+        read: fn(&str) -> Option<String>,
+    ) -> Self {
+        Self { name, values, is_required: false, other: Some(OtherValues { form, read }) }
     }
 
     pub(super) const fn required(name: &'static str, values: &'static [&'static str]) -> Self {
-        Self { name, values, is_required: true }
+        Self { name, values, is_required: true, other: None }
     }
 
     /// The option for the UUID of the disk, which is random by default. All identifiers in the output are derived from it.
@@ -73,7 +94,10 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 
 /// The options of one output, checked, and what its layout needs to know of the disk besides its size.
 pub struct Options {
-    chosen: Vec<(&'static str, &'static str)>,
+    /// The listed values.
+    listed: Vec<(&'static str, &'static str)>,
+    /// The values that are not listed.
+    other: Vec<(&'static str, String)>,
     uuid: Option<[u8; 16]>,
     sectors: SectorSizes,
 }
@@ -92,18 +116,26 @@ impl Options {
             option.value(value).ok_or_else(|| unknown_value(format, option, value))?;
         }
         let last = |option: &FormatOption| given.iter().rev().find(|(name, _)| name == option.name);
-        let chosen = |option: &FormatOption| match last(option) {
-            Some((_, value)) => option.value(value).ok_or_else(|| unknown_value(format, option, value)),
-            None if option.is_required => Err(missing_option(format, option)),
-            None => Ok(option.values[0]),
-        };
-        let mut options = Self { chosen: Vec::new(), uuid: None, sectors: SectorSizes::default() };
+        let mut options = Self { listed: Vec::new(), other: Vec::new(), uuid: None, sectors: SectorSizes::default() };
         for option in format.options {
-            if !option.takes_uuid() {
-                options.chosen.push((option.name, chosen(option)?));
-            } else if let Some((_, value)) = last(option) {
-                let uuid = identifiers::parsed(value).ok_or_else(|| unknown_value(format, option, value))?;
-                options.uuid = Some(uuid);
+            if option.takes_uuid() {
+                let parsed = |(_, value): &(String, String)| {
+                    identifiers::parsed(value).ok_or_else(|| unknown_value(format, option, value))
+                };
+                options.uuid = last(option).map(parsed).transpose()?;
+                continue;
+            }
+            let value = match last(option) {
+                Some((_, value)) => option.value(value).ok_or(value),
+                None if option.is_required => return Err(missing_option(format, option)),
+                None => Ok(option.values[0]),
+            };
+            match value {
+                Ok(value) => options.listed.push((option.name, value)),
+                Err(value) => {
+                    let read = option.other.and_then(|other| (other.read)(value));
+                    options.other.push((option.name, read.ok_or_else(|| unknown_value(format, option, value))?));
+                }
             }
         }
         Ok(options)
@@ -115,8 +147,8 @@ impl Options {
             let recommended = format.recommended.iter().find(|(name, _)| *name == option.name);
             (option.name, recommended.map_or(option.values[0], |&(_, value)| value))
         };
-        let chosen = format.options.iter().filter(|option| !option.takes_uuid()).map(chosen).collect();
-        Self { chosen, uuid: None, sectors: SectorSizes::default() }
+        let listed = format.options.iter().filter(|option| !option.takes_uuid()).map(chosen).collect();
+        Self { listed, other: Vec::new(), uuid: None, sectors: SectorSizes::default() }
     }
 
     /// States the sizes of the disk's sectors. Without it, they are 512 bytes.
@@ -135,9 +167,14 @@ impl Options {
         self.uuid
     }
 
-    /// The value of the option `name` of the format.
+    /// The value of the option `name` of the format, in its usual form.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.other.iter().find(|(option, _)| *option == name).map_or_else(|| self.get(name), |(_, value)| value)
+    }
+
+    /// The value of the option `name` of the format, which has listed values only.
     pub(super) fn get(&self, name: &str) -> &'static str {
-        self.chosen.iter().find(|(option, _)| *option == name).map_or("", |(_, value)| value)
+        self.listed.iter().find(|(option, _)| *option == name).map_or("", |(_, value)| value)
     }
 
     /// The value of the option `name`, a size in bytes.
@@ -173,10 +210,14 @@ fn unknown_option(format: &OutputFormat, name: &str) -> Error {
 }
 
 fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> Error {
-    let values = match option.values {
-        [] => "write one as 8, 4, 4, 4 and 12 hexadecimal digits with '-' between them, not all of them 0".to_owned(),
-        [only] => format!("it is always {only}"),
-        values => format!("choose one of {}", values.join(", ")),
+    let values = match (option.values, option.other) {
+        ([], _) => {
+            "write one as 8, 4, 4, 4 and 12 hexadecimal digits with '-' between them, not all of them 0".to_owned()
+        }
+        ([_], Some(other)) => format!("it is {}", other.form),
+        (values, Some(other)) => format!("choose one of {}, or {}", values.join(", "), other.form),
+        ([only], None) => format!("it is always {only}"),
+        (values, None) => format!("choose one of {}", values.join(", ")),
     };
     usage(format!("'{}' is not a valid {} of the output format {}; {values}", shown(value), option.name, format.name))
 }

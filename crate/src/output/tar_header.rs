@@ -58,8 +58,12 @@ fn header_of(kind: u8, name: &[u8], size: u64, seconds: u64) -> [u8; BLOCK as us
 
 /// Number of zeros from the end of a file of `size` bytes, a multiple of 512, to the end of the archive.
 pub(super) fn zeros_behind(size: u64) -> u64 {
-    let used = (BLOCK + size + END) % RECORD;
-    END + if used == 0 { 0 } else { RECORD - used }
+    zeros_after(BLOCK + size)
+}
+
+/// Number of zeros from `end`, that of the last file, to the end of the archive.
+pub(super) fn zeros_after(end: u64) -> u64 {
+    (end + END).next_multiple_of(RECORD) - end
 }
 
 #[cfg(test)]

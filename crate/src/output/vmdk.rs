@@ -57,7 +57,7 @@ const FIRST_GRAIN: u64 = 128;
 /// The largest disk of VMware: 62 TiB.
 const MOST: u64 = 62 << 40;
 
-struct StreamOptimized {
+pub(super) struct StreamOptimized {
     virtual_size: u64,
     disk_size: u64,
     adapter: &'static str,
@@ -66,6 +66,11 @@ struct StreamOptimized {
 
 impl StreamOptimized {
     fn new(virtual_size: u64, options: &Options) -> Result<Self> {
+        Self::with(virtual_size, options.get("adapter_type"), options.get("hwversion"))
+    }
+
+    /// A disk for this `adapter` in a machine with this version of the `hardware`.
+    pub(super) fn with(virtual_size: u64, adapter: &'static str, hardware: &'static str) -> Result<Self> {
         if virtual_size > MOST {
             let message = "A VMDK holds at most 62 TiB; choose another output format";
             return Err(Error::new(ErrorKind::Limit, message).coded("vmdk-too-large").field("size", virtual_size));
@@ -74,8 +79,8 @@ impl StreamOptimized {
             virtual_size,
             // An extent without sectors is read as a descriptor.
             disk_size: virtual_size.next_multiple_of(SECTOR).max(SECTOR),
-            adapter: options.get("adapter_type"),
-            hardware: options.get("hwversion"),
+            adapter,
+            hardware,
         })
     }
 

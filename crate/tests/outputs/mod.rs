@@ -4,6 +4,8 @@ mod checks;
 mod cut;
 mod dynamic_vhd;
 mod options;
+mod ova;
+mod ova_rules;
 mod random;
 mod readers;
 mod rules;
@@ -288,6 +290,26 @@ const OUTPUTS: &[Output] = &[
         in_order: Err("size-needed"),
         reader: None,
     },
+    Output {
+        name: "ova",
+        options: &[],
+        read: readers::ova,
+        validate: readers::is_ova,
+        sizes: &[
+            (0, 512, None),
+            (1, 512, None),
+            (511, 512, None),
+            (512, 512, None),
+            (MIB + 1, MIB + 512, None),
+            (62 << 40, 62 << 40, None),
+        ],
+        too_large: (&[(62 << 40) + 512], "vmdk-too-large"),
+        notice: "since VMDK accepts only whole sectors",
+        // Of these, the archive takes 10,240 bytes at most at its end.
+        zeros: (1. / 1000., 88 << 10),
+        in_order: Err("size-needed"),
+        reader: DECANT,
+    },
 ];
 
 impl Output {
@@ -322,7 +344,7 @@ fn every_output_is_tested() {
     let mut names = OUTPUTS.iter().map(|output| output.name).collect::<Vec<_>>();
     names.dedup();
     assert_eq!(names, OUTPUT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>());
-    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "vhdx", "vdi", "raw.gz", "raw.zst", "raw.xz", "tar.gz"]);
+    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "vhdx", "vdi", "raw.gz", "raw.zst", "raw.xz", "tar.gz", "ova"]);
 }
 
 #[test]
@@ -331,6 +353,6 @@ fn an_unknown_name_is_refused() {
     assert_eq!(error.kind, ErrorKind::Usage);
     assert_eq!(
         error.message(),
-        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, vhdx, vdi, raw.gz, raw.zst, raw.xz, tar.gz"
+        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, vhdx, vdi, raw.gz, raw.zst, raw.xz, tar.gz, ova"
     );
 }

@@ -1,6 +1,6 @@
 //! Reads outputs by programs that are independent of Decant, and by Decant.
 
-use super::{GIB, MIB, dynamic_vhd as second, vdi as strict_vdi, vhdx as strict_vhdx};
+use super::{GIB, MIB, dynamic_vhd as second, ova_rules, vdi as strict_vdi, vhdx as strict_vhdx};
 use crate::common::{Case, filter, open_bytes, qemu, text};
 use decant::OpenOptions;
 use std::fs::File;
@@ -131,6 +131,21 @@ pub fn is_qcow2(path: &Path, disk: &[u8]) {
 pub fn is_vmdk(path: &Path, disk: &[u8]) {
     // There are no VMDKs without sectors.
     is_same("vmdk", path, if disk.is_empty() { &[0; 512] } else { disk });
+}
+
+pub fn ova(output: &[u8], count: usize) -> Vec<u8> {
+    let disks = ova_rules::check(output).unwrap();
+    vmdk(&disks[0], count)
+}
+
+/// The archive breaks no rule, and QEMU finds the same disk in the file that GNU tar extracts.
+pub fn is_ova(path: &Path, disk: &[u8]) {
+    ova_rules::check(&std::fs::read(path).unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new("tar").args(["-C", text(folder.path()), "-xvf", text(path)]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert_eq!(output.stdout, b"disk.ovf\ndisk-disk1.vmdk\ndisk.mf\n");
+    is_vmdk(&folder.path().join("disk-disk1.vmdk"), disk);
 }
 
 fn is_same(format: &str, path: &Path, disk: &[u8]) {

@@ -106,6 +106,8 @@ struct OptionMessage {
     /// "uuid" if it takes any UUID.
     #[serde(skip_serializing_if = "Option::is_none")]
     takes: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<&'static str>,
     required: bool,
 }
 
@@ -234,7 +236,8 @@ impl From<&Error> for RefusalMessage {
 
 impl From<&FormatOption> for OptionMessage {
     fn from(option: &FormatOption) -> Self {
-        let FormatOption { name, values, is_required: required } = *option;
-        Self { name, values, takes: option.takes_uuid().then_some("uuid"), required }
+        let FormatOption { name, values, is_required: required, other } = *option;
+        let takes = option.takes_uuid().then_some("uuid");
+        Self { name, values, takes, other: other.map(|other| other.form), required }
     }
 }

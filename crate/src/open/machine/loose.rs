@@ -4,6 +4,7 @@ use super::files::{FileNames, From};
 use super::machines::{snapshot_list, state_of};
 use super::text::text_in;
 use super::{Kind, Machine, MachineDisk, State, snapshots_in};
+use crate::disk::hardware::Hardware;
 use crate::disk::info::{DiskList, MemberInfo, Snapshot};
 use crate::disk::reference::base_name;
 use crate::error::place::Place;
@@ -34,6 +35,8 @@ pub struct DiskOfMachine {
     pub members: Vec<MemberInfo>,
     /// The name of the machine.
     pub machine: Option<String>,
+    /// The hardware of the machine, if its configuration states some.
+    pub hardware: Option<Hardware>,
     /// The snapshots of the machine.
     pub snapshots: Vec<Snapshot>,
     /// Whether the disk is in the state of the stated snapshot.
@@ -104,6 +107,7 @@ pub(in crate::open) async fn disk_of_machine(
         number,
         members: list.disks,
         machine: list.machine,
+        hardware: machine.hardware_with(disk),
         snapshots: list.snapshots,
         is_in_snapshot,
         stated: StatedDisk { parents: disk.parents.iter().map(parent).collect::<Result<_>>()?, ..disk.stated() },

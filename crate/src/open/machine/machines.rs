@@ -4,6 +4,7 @@ use super::files::{FileNames, From};
 use super::text::decoded;
 use super::{Kind, Machine, MachineDisk, State, readable_text_of, snapshots_in};
 use crate::container::Member;
+use crate::disk::hardware::Hardware;
 use crate::disk::info::{Capacity, DiskList, MemberInfo, Snapshot};
 use crate::disk::reference::base_name;
 use crate::error::place::Place;
@@ -53,6 +54,11 @@ impl Configured {
 
     pub(in crate::open) fn name(&self) -> Option<&str> {
         self.machine.name.as_deref()
+    }
+
+    /// The hardware of the machine, as it is for `disk`.
+    pub(in crate::open) fn hardware_with(&self, disk: &MachineDisk) -> Option<Hardware> {
+        self.machine.hardware_with(disk)
     }
 
     pub(in crate::open) fn snapshots(&self) -> Vec<Snapshot> {

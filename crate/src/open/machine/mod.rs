@@ -2,6 +2,7 @@
 //! a folder, in an archive and on a server.
 
 mod files;
+mod hardware;
 mod loose;
 mod machines;
 mod ovf;
@@ -9,6 +10,7 @@ mod text;
 mod vbox;
 mod vmx;
 
+use crate::disk::hardware::Hardware;
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;
 use crate::open::chain::open_options::StatedDisk;
@@ -65,6 +67,8 @@ impl Kind {
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) name: Option<String>,
+    /// Its hardware, apart from the controllers of disks.
+    hardware: Hardware,
     /// The disks with files, in the current state, in the order of the configuration.
     pub(super) disks: Vec<MachineDisk>,
     /// The snapshots that the configuration lists; see [`snapshots_in`] for others.
@@ -73,6 +77,14 @@ pub(super) struct Machine {
     pub(super) encrypted: Vec<String>,
     /// Whether the configuration has an encrypted part, which may name the disks.
     pub(super) is_encrypted: bool,
+}
+
+impl Machine {
+    /// The hardware, as it is for `disk`; `None` if the configuration states none.
+    pub(super) fn hardware_with(&self, disk: &MachineDisk) -> Option<Hardware> {
+        let hardware = Hardware { controller: disk.controller, ..self.hardware.clone() };
+        Some(hardware).filter(|hardware| *hardware != Hardware::default())
+    }
 }
 
 /// A disk of a machine.
@@ -87,6 +99,8 @@ pub(super) struct MachineDisk {
     pub(super) pieces: Option<u64>,
     /// The paths of the files of the layers below it, from the nearest one to the last, if the configuration states them.
     pub(super) parents: Vec<String>,
+    /// The kind of its controller.
+    controller: Option<&'static str>,
 }
 
 impl MachineDisk {
@@ -97,7 +111,7 @@ impl MachineDisk {
 
     /// A disk of which only the path of its file is known.
     fn at(path: String) -> Self {
-        Self { path, format: None, capacity: None, pieces: None, parents: Vec::new() }
+        Self { path, format: None, capacity: None, pieces: None, parents: Vec::new(), controller: None }
     }
 }
 

@@ -2,6 +2,7 @@
 //! `href` is the path, and by `parentRef` the `diskId` of its parent, which has the data that its file lacks. The machine is the first
 //! `VirtualSystem`, with its name in `Name`, or else in its `id`.
 
+use super::hardware::{of_ovf, unit_of};
 use super::{Machine, MachineDisk};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
@@ -68,13 +69,14 @@ pub(super) fn read(text: &str) -> Machine {
             _ => {}
         }
     }
-    let disks = Disks::new(&files, &disks).of_machine(&used);
+    let (hardware, controllers) = of_ovf(text);
+    let disks = Disks::new(&files, &disks, &controllers).of_machine(&used);
     let is_marked = |file: &&File| {
         let of_mark = |mark: &String| mark.strip_prefix('#').unwrap_or(mark).to_owned();
         marks.iter().map(of_mark).any(|mark| mark == file.path || file.id.as_ref() == Some(&mark))
     };
     let encrypted = files.iter().filter(is_marked).map(|file| file.path.clone()).collect();
-    Machine { name: name.or(id), disks, encrypted, is_encrypted, ..Machine::default() }
+    Machine { name: name.or(id), hardware, disks, encrypted, is_encrypted, ..Machine::default() }
 }
 
 /// The disks of a descriptor and their files, by their IDs.
@@ -83,14 +85,16 @@ struct Disks<'a> {
     entries: &'a [Entry],
     files_by_id: NameIndex,
     entries_by_id: NameIndex,
+    /// The kinds of controllers, by the resources of the disks on them.
+    controllers: &'a [(String, &'static str)],
 }
 
 impl<'a> Disks<'a> {
-    fn new(files: &'a [File], entries: &'a [Entry]) -> Self {
+    fn new(files: &'a [File], entries: &'a [Entry], controllers: &'a [(String, &'static str)]) -> Self {
         let id = |file: &File| file.id.clone().unwrap_or_default();
         let (files_by_id, entries_by_id) =
             (NameIndex::new(files.iter().map(id)), NameIndex::new(entries.iter().map(|entry| entry.id.clone())));
-        Self { files, entries, files_by_id, entries_by_id }
+        Self { files, entries, files_by_id, entries_by_id, controllers }
     }
 
     /// Returns the disks of the machine: not those that are only parents of others. `used` has the resources of the machine's items.
@@ -99,8 +103,7 @@ impl<'a> Disks<'a> {
         for parent in self.entries.iter().filter_map(|entry| self.parent(entry)) {
             is_parent[parent] = true;
         }
-        let used =
-            used.iter().filter_map(|resource| resource.strip_prefix("ovf:").unwrap_or(resource).strip_prefix(DISK));
+        let used = used.iter().filter_map(|resource| disk_of(resource));
         for disk in used {
             self.entries_by_id.find(disk).into_iter().for_each(|at| is_parent[at] = false);
         }
@@ -120,7 +123,9 @@ impl<'a> Disks<'a> {
             (None, None) => return None,
         };
         let Entry { format, capacity, .. } = *entry;
-        Some(MachineDisk { path, format, capacity, pieces, parents })
+        let is_it = |(resource, _): &&(String, &'static str)| disk_of(resource) == Some(&*entry.id);
+        let controller = self.controllers.iter().find(is_it).map(|&(_, kind)| kind);
+        Some(MachineDisk { path, format, capacity, pieces, parents, controller })
     }
 
     /// The paths of the files of the disks below `entry`, from its parent on. A circle ends with the first disk that comes again, and an
@@ -153,6 +158,11 @@ impl<'a> Disks<'a> {
     }
 }
 
+/// Returns the ID of the disk that `resource` of an item is.
+fn disk_of(resource: &str) -> Option<&str> {
+    resource.strip_prefix("ovf:").unwrap_or(resource).strip_prefix(DISK)
+}
+
 /// Returns the format that the URI of a `Disk` states if that is raw. Other formats are known by the content, since oVirt states VMDK for
 /// raw disks.
 fn stated_format(uri: &str) -> Option<&'static str> {
@@ -167,30 +177,11 @@ fn pieces(file: &Tag<'_>) -> Option<u64> {
     (count > 0).then_some(count)
 }
 
-/// Returns the capacity that the `Disk` element `tag` states. Units are those of DSP0004, such as `byte * 2^30`, or of version 0.9.
+/// Returns the capacity that the `Disk` element `tag` states.
 fn capacity(tag: &Tag<'_>) -> Option<Capacity> {
-    let units = tag.attribute("capacityAllocationUnits").unwrap_or_default();
-    let unit = match &*units.trim().to_ascii_lowercase() {
-        "" | "byte" | "bytes" => 1,
-        "kilobytes" => 1 << 10,
-        "megabytes" => 1 << 20,
-        "gigabytes" => 1 << 30,
-        other => product(other)?,
-    };
+    let unit = unit_of(&tag.attribute("capacityAllocationUnits").unwrap_or_default())?;
     let size = tag.attribute("capacity")?.trim().parse::<u64>().ok()?.checked_mul(unit)?;
     Some(Capacity { size, unit })
-}
-
-/// Returns the product that follows `byte`: factors are numbers, or powers of numbers.
-fn product(units: &str) -> Option<u64> {
-    let factors = units.strip_prefix("byte")?.trim_start().strip_prefix('*')?;
-    factors.split('*').try_fold(1, |product: u64, factor| {
-        let factor = match factor.split_once('^') {
-            None => factor.trim().parse().ok()?,
-            Some((base, power)) => base.trim().parse::<u64>().ok()?.checked_pow(power.trim().parse().ok()?)?,
-        };
-        product.checked_mul(factor)
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The configuration of a machine of VirtualBox (`.vbox`). Each `Image` of an attached hard disk states the `uuid` of a `HardDisk`, whose
 //! `location` is the path. A `HardDisk` is in its parent.
 
+use super::hardware::{add_of_vbox, controller_of_vbox};
 use super::{Machine, MachineDisk, State};
+use crate::disk::hardware::Hardware;
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
 use crate::xml::{Tag, Tags};
@@ -36,7 +38,8 @@ struct Attached {
     id: String,
     name: String,
     date_seconds: i64,
-    disks: Vec<String>,
+    /// With the kinds of their controllers.
+    disks: Vec<(String, Option<&'static str>)>,
 }
 
 /// Reads a `.vbox`.
@@ -45,7 +48,11 @@ pub(super) fn read(text: &str) -> Machine {
     // The current state, then the snapshots; the indices of those around the tag.
     let (mut states, mut inside) = (vec![Attached::default()], Vec::<usize>::new());
     let (mut name, mut is_encrypted, mut is_disk) = (None, false, false);
+    let (mut hardware, mut controller) = (Hardware::default(), None);
     for tag in Tags::of(text) {
+        if inside.is_empty() && !tag.is_end {
+            add_of_vbox(&tag, &mut hardware);
+        }
         match (&*tag.name, tag.is_end) {
             ("Machine", false) => name = name.or_else(|| tag.attribute("name")),
             ("MachineEncrypted", false) => is_encrypted = true,
@@ -67,12 +74,14 @@ pub(super) fn read(text: &str) -> Machine {
             ("Snapshot", true) => {
                 inside.pop();
             }
+            ("StorageController", false) => controller = controller_of_vbox(&tag),
             ("AttachedDevice", false) => {
                 is_disk = tag.attribute("type").is_some_and(|kind| kind == "HardDisk");
             }
             ("Image", false) if is_disk => {
                 let disks = &mut states[inside.last().copied().unwrap_or(0)].disks;
-                disks.extend(tag.attribute("uuid").filter(|_| disks.len() < MOST));
+                let id = tag.attribute("uuid").filter(|_| disks.len() < MOST);
+                disks.extend(id.map(|id| (id, controller)));
             }
             _ => {}
         }
@@ -80,10 +89,10 @@ pub(super) fn read(text: &str) -> Machine {
     // The text may be cut off.
     media.extend(around.into_iter().rev());
     let index = NameIndex::new(media.iter().map(|medium| medium.id.clone()));
-    let disk = |id: String| {
+    let disk = |(id, controller): (String, Option<&'static str>)| {
         let medium: &Medium = &media[*index.find(&id).last()?];
         let format = medium.is_raw.then_some(RAW.name);
-        Some(MachineDisk { format, ..MachineDisk::at(medium.path.clone()?) })
+        Some(MachineDisk { format, controller, ..MachineDisk::at(medium.path.clone()?) })
     };
     let state = |Attached { id, name, date_seconds, disks }| {
         let disks = disks.into_iter().filter_map(disk).collect();
@@ -94,7 +103,7 @@ pub(super) fn read(text: &str) -> Machine {
     let states = states.collect();
     let encrypted =
         media.iter().filter(|medium| medium.is_encrypted).filter_map(|medium| medium.path.clone()).collect();
-    Machine { name, disks, states, encrypted, is_encrypted }
+    Machine { name, hardware, disks, states, encrypted, is_encrypted }
 }
 
 /// Returns the seconds from 1970 to a time such as `2024-05-06T07:08:09Z`.
@@ -138,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_disks_of_each_state() {
-        let Machine { name, disks, states, encrypted, is_encrypted } = read(&machine());
+        let Machine { name, disks, states, encrypted, is_encrypted, .. } = read(&machine());
         assert_eq!((name.as_deref(), encrypted, is_encrypted), (Some("a & b"), vec![], false));
         assert_eq!(paths(&disks), ["Snapshots/{2}.vdi"]);
         let states: Vec<_> = states

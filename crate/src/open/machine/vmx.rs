@@ -1,6 +1,7 @@
 //! The configuration of a machine of VMware (`.vmx`), and the list of its snapshots (`.vmsd`): lines such as
 //! `scsi0:0.fileName = "disk.vmdk"`.
 
+use super::hardware::{controller_of_vmx, of_vmx};
 use super::{Machine, MachineDisk, State};
 
 /// Maximum number of disks, and of snapshots, that are read.
@@ -102,10 +103,14 @@ pub(super) fn read(text: &str) -> Machine {
     };
     let disk = |(key, path): &(String, String)| {
         let device = key.strip_suffix(".filename")?;
-        (is_disk(device, controller(device)?) && !path.is_empty()).then(|| MachineDisk::at(path.clone()))
+        let controller = controller(device)?;
+        let kind = controller_of_vmx(controller, index.get(&format!("{controller}.virtualdev")));
+        (is_disk(device, controller) && !path.is_empty())
+            .then(|| MachineDisk { controller: kind, ..MachineDisk::at(path.clone()) })
     };
     Machine {
         name: index.get("displayname").map(str::to_owned),
+        hardware: of_vmx(|key| index.get(key)),
         disks: values.0.iter().filter_map(disk).take(MOST).collect(),
         is_encrypted: index.get(ENCRYPTED).is_some(),
         ..Machine::default()

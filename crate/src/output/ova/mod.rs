@@ -1,0 +1,330 @@
+//! A virtual machine in a tar archive (OVA): an OVF descriptor, the disk as a streamOptimized VMDK, and a manifest.
+//!
+//! The archive is in the format of `tar --format=oldgnu`: VirtualBox and vSphere read no pax headers. The descriptor and the header of
+//! the disk have the size of its file, so they are written last. The manifest has the digest of that file, and is at the end.
+
+mod descriptor;
+
+use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
+use super::options::{FormatOption, Options};
+use super::vmdk::StreamOptimized;
+use super::{OutputFormat, tar_header};
+use crate::compress::{EncodedPart, Encoding};
+use crate::disk::guest_os::{self, GuestOs};
+use crate::disk::hardware::{ADAPTERS, Hardware, MOST_ADAPTERS};
+use crate::disk::info::Notice;
+use crate::disk::reference::hexadecimal;
+use crate::error::Result;
+use crate::offsets::GuestRange;
+use decant_crypt::{Hash, Hasher};
+use descriptor::{CONTROLLERS, Controller, Disk, LSI_LOGIC, LSI_LOGIC_SAS, Machine};
+
+pub(super) const FORMAT: OutputFormat = OutputFormat {
+    name: "ova",
+    aliases: &[],
+    label: "OVA",
+    hint: "A virtual machine",
+    extensions: &[".ova"],
+    options: &[
+        FormatOption::open("cpus", &["2"], "a number from 1 to 65534", |text| {
+            Hardware::cpus_of(text).map(|count| count.to_string())
+        }),
+        FormatOption::open("memory", &["2048M"], "a number of MiB, or with a unit: 4G", memory_of),
+        FormatOption::new("firmware", &["bios", "efi"]),
+        FormatOption::open("os", guest_os::NAMES, "an ID of VMware, such as debian11_64Guest", os_of),
+        FormatOption::new(
+            "controller",
+            &["auto", "lsilogic", "lsilogicsas", "pvscsi", "buslogic", "sata", "nvme", "ide"],
+        ),
+        FormatOption::open(
+            "network",
+            &["E1000", "E1000e", "VMXNET3", "PCNet32", "none"],
+            "several adapters, joined by +",
+            network_of,
+        ),
+        FormatOption::new("hwversion", &["13", "11", "12", "14", "15"]),
+        FormatOption::open("name", &["disk"], "a name", |text| Some(name_of(text))),
+        FormatOption::UUID,
+    ],
+    implied: &[],
+    recommended: &[],
+    has_footer: false,
+    layout: |virtual_size, options| Ok(Box::new(Ova::new(virtual_size, options)?)),
+};
+
+/// The memory of a machine is a multiple of this many MiB: VMware starts no other.
+const MEMORY_STEP: u64 = 4;
+/// The time of all files: 1980-01-01. GNU tar warns of 1970, and readers do not use it.
+const MODIFIED: u64 = 315_532_800;
+/// The longest name of a machine: names of files have at most 99 bytes, with `-disk1.vmdk`.
+const LONGEST_NAME: usize = 80;
+/// The unit of tar, in bytes.
+const BLOCK: u64 = 512;
+
+/// Reads a number of MiB, or a size with a unit, for the option `memory`.
+fn memory_of(text: &str) -> Option<String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let unit: u64 = match &text[digits.len()..] {
+        "" | "M" | "m" | "MiB" => 1 << 20,
+        "G" | "g" | "GiB" => 1 << 30,
+        "T" | "t" | "TiB" => 1 << 40,
+        _ => return None,
+    };
+    let mib = Hardware::memory_of(digits, unit)? >> 20;
+    Some(format!("{}M", mib.next_multiple_of(MEMORY_STEP)))
+}
+
+/// Reads an operating system that is not in the list: an ID of VMware, or a name in another case.
+fn os_of(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    if guest_os::NAMES.contains(&&*lower) {
+        return Some(lower);
+    }
+    let is_id = text.ends_with("Guest") || text.ends_with("Guest64");
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (is_id && is_plain && text.len() <= 40).then(|| text.to_owned())
+}
+
+fn network_of(text: &str) -> Option<String> {
+    let adapter = |text: &str| ADAPTERS.iter().copied().find(|adapter| adapter.eq_ignore_ascii_case(text));
+    let adapters = text.split('+').map(adapter).collect::<Option<Vec<_>>>()?;
+    (adapters.len() <= MOST_ADAPTERS).then(|| adapters.join("+"))
+}
+
+/// Makes the name of a machine and of its files: Proxmox refuses other characters, and Xen Orchestra names that start with a dot.
+fn name_of(text: &str) -> String {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "._=+-".contains(letter);
+    let mut name = String::new();
+    for letter in text.chars() {
+        match letter {
+            letter if is_allowed(letter) => name.push(letter),
+            _ if name.ends_with('-') => {}
+            _ => name.push('-'),
+        }
+        if name.len() == LONGEST_NAME {
+            break;
+        }
+    }
+    let name = name.trim_start_matches(['.', '-']).trim_end_matches('-');
+    if name.is_empty() { "disk".to_owned() } else { name.to_owned() }
+}
+
+struct Ova {
+    machine: Machine,
+    vmdk: StreamOptimized,
+    uuid: Option<[u8; 16]>,
+}
+
+impl Ova {
+    fn new(virtual_size: u64, options: &Options) -> Result<Self> {
+        let machine = machine_of(options);
+        let vmdk = StreamOptimized::with(virtual_size, machine.controller.adapter, machine.hardware)?;
+        Ok(Self { machine, vmdk, uuid: options.uuid() })
+    }
+
+    fn disk(&self) -> Disk {
+        Disk { file: format!("{}-disk1.vmdk", self.machine.name), size: 0, capacity: self.vmdk.disk_size() }
+    }
+}
+
+/// The machine that the options describe.
+fn machine_of(options: &Options) -> Machine {
+    let os = options.text("os");
+    let named = GuestOs::by_name(os);
+    let system = named.unwrap_or_else(|| GuestOs::of_id(os));
+    let controller: &Controller = match options.get("controller") {
+        // Windows has no drivers for other controllers before VMware's are installed.
+        "auto" if system.is_windows() => &LSI_LOGIC_SAS,
+        name => CONTROLLERS.iter().find(|controller| controller.name == name).unwrap_or(&LSI_LOGIC),
+    };
+    Machine {
+        name: options.text("name").to_owned(),
+        cpus: Hardware::cpus_of(options.text("cpus")).unwrap_or(1),
+        memory: options.text("memory").trim_end_matches('M').parse().unwrap_or(MEMORY_STEP),
+        firmware: options.get("firmware"),
+        os: (system.cim, named.map_or(os, |named| named.vmware).to_owned()),
+        controller,
+        adapters: match options.text("network") {
+            "none" => Vec::new(),
+            adapters => adapters.split('+').map(str::to_owned).collect(),
+        },
+        hardware: options.get("hwversion"),
+    }
+}
+
+impl Layout for Ova {
+    fn encoding(&self) -> Encoding {
+        self.vmdk.encoding()
+    }
+
+    fn unit(&self) -> u64 {
+        self.vmdk.unit()
+    }
+
+    fn disk_size(&self) -> u64 {
+        self.vmdk.disk_size()
+    }
+
+    fn notice(&self) -> Option<Notice> {
+        self.vmdk.notice()
+    }
+
+    fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Err(size_needed("An OVA"))
+    }
+
+    fn reserved(&self) -> u64 {
+        start_of(&self.machine, &self.disk()).0.len() as u64
+    }
+
+    fn digests(&self) -> bool {
+        true
+    }
+
+    fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
+        let stamp = Stamp { random: self.uuid.unwrap_or(stamp.random), ..*stamp };
+        let Some(vmdk) = self.vmdk.assembler(&stamp)? else { return Ok(None) };
+        let hasher = Hasher::new(Hash::Sha256)?;
+        let (start, machine, disk) = (self.reserved(), self.machine.clone(), self.disk());
+        Ok(Some(Box::new(OvaAssembler { machine, disk, vmdk, start, hasher })))
+    }
+}
+
+/// Assembles the disk, and adds the other files.
+struct OvaAssembler {
+    machine: Machine,
+    /// Its size is that of the file so far.
+    disk: Disk,
+    vmdk: Box<dyn Assembler>,
+    /// The offset of its file.
+    start: u64,
+    /// The digest of its file.
+    hasher: Hasher,
+}
+
+impl OvaAssembler {
+    /// Adds the writes of `ask` to the file of the disk.
+    fn of_disk(
+        &mut self,
+        writes: &mut Writes,
+        ask: impl FnOnce(&mut dyn Assembler, &mut Writes) -> Result<()>,
+    ) -> Result<()> {
+        let mut part = Writes::default();
+        ask(&mut *self.vmdk, &mut part)?;
+        self.disk.size = self.disk.size.max(part.end());
+        writes.add(self.start, part);
+        Ok(())
+    }
+}
+
+impl Assembler for OvaAssembler {
+    fn begin(&mut self, writes: &mut Writes) -> Result<()> {
+        self.of_disk(writes, |vmdk, writes| vmdk.begin(writes))
+    }
+
+    fn place(&mut self, region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()> {
+        self.of_disk(writes, |vmdk, writes| vmdk.place(region, parts, writes))
+    }
+
+    fn end_disk(&mut self, writes: &mut Writes) -> Result<()> {
+        self.of_disk(writes, |vmdk, writes| vmdk.finish(writes))
+    }
+
+    fn written(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if (self.start..self.start + self.disk.size).contains(&offset) {
+            self.hasher.add(bytes)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, writes: &mut Writes) -> Result<()> {
+        let (start, descriptor) = start_of(&self.machine, &self.disk);
+        let mut of_descriptor = Hasher::new(Hash::Sha256)?;
+        of_descriptor.add(descriptor.as_bytes())?;
+        let descriptor_name = format!("{}.ovf", self.machine.name);
+        let mut manifest = String::new();
+        for (name, hasher) in [(&descriptor_name, &of_descriptor), (&self.disk.file, &self.hasher)] {
+            let mut digest = [0; 32];
+            hasher.hash(&mut digest)?;
+            // Most readers know no other spelling.
+            manifest += &format!("SHA256({name})= {}\n", hexadecimal(&digest));
+        }
+        let end = self.start + self.disk.size;
+        let mut last = member(&format!("{}.mf", self.machine.name), manifest.as_bytes());
+        last.resize(last.len() + tar_header::zeros_after(end + last.len() as u64) as usize, 0);
+        writes.own(end, last);
+        writes.own(0, start);
+        Ok(())
+    }
+}
+
+/// A file in the archive, with its header.
+fn member(name: &str, content: &[u8]) -> Vec<u8> {
+    let size = content.len() as u64;
+    let mut member = tar_header::header(name.as_bytes(), size, MODIFIED).to_vec();
+    member.extend_from_slice(content);
+    member.resize((BLOCK + size).next_multiple_of(BLOCK) as usize, 0);
+    member
+}
+
+/// The start of the archive, up to the file of `disk`, and the descriptor in it. Its length does not depend on the size of that file.
+fn start_of(machine: &Machine, disk: &Disk) -> (Vec<u8>, String) {
+    let descriptor = machine.descriptor(std::slice::from_ref(disk));
+    let mut start = member(&format!("{}.ovf", machine.name), descriptor.as_bytes());
+    start.extend(tar_header::header(disk.file.as_bytes(), disk.size, MODIFIED));
+    (start, descriptor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offsets::GuestOffset;
+    use crate::output::layout::Write;
+
+    const GRAIN: u64 = 64 << 10;
+    /// The length of a grain that was not compressible.
+    const ENCODED: usize = 66_048;
+
+    /// The start of an archive whose disk has `grains` such grains, and the length of the archive.
+    fn made(grains: u64) -> (Vec<u8>, u64) {
+        let layout = (FORMAT.layout)(grains * GRAIN, &Options::recommended(&FORMAT)).unwrap();
+        let mut assembler = layout.assembler(&Stamp::default()).unwrap().unwrap();
+        let mut writes = Writes::default();
+        assembler.begin(&mut writes).unwrap();
+        for grain in 0..grains {
+            let guest = GuestOffset(grain * GRAIN);
+            let part =
+                EncodedPart { guest, len: GRAIN, crc: 0, start: 0, encoded_len: ENCODED, padding: 0, is_stored: false };
+            writes.0.clear();
+            assembler.place(GuestRange { start: guest, end: guest + GRAIN }, &[part], &mut writes).unwrap();
+        }
+        assembler.end_disk(&mut writes).unwrap();
+        writes.0.clear();
+        assembler.finish(&mut writes).unwrap();
+        let len = writes.end();
+        match writes.0.pop() {
+            Some(Write::Own { offset: 0, bytes, times: 1 }) => (bytes, len),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Of files of 8 GiB and more, the size does not fit octal digits.
+    #[test]
+    fn the_sizes_of_large_files() {
+        // (grains, whether the size of the file is in base 256)
+        for (grains, is_large) in [(1000, false), (130_000, false), (130_200, true), (200_000, true)] {
+            let (start, len) = made(grains);
+            let header = start.last_chunk::<512>().unwrap();
+            let size = match header[124] {
+                0x80 => u64::from_be_bytes(*header[124..136].last_chunk().unwrap()),
+                _ => u64::from_str_radix(std::str::from_utf8(&header[124..135]).unwrap(), 8).unwrap(),
+            };
+            assert_eq!(header[124] == 0x80, is_large, "{grains}");
+            assert_eq!(size >= 1 << 33, is_large, "{grains}");
+            assert!(size > grains * ENCODED as u64 && size.is_multiple_of(512), "{grains}");
+            let descriptor = String::from_utf8_lossy(&start);
+            assert!(descriptor.contains(&format!("ovf:size=\"{size}\"")), "{grains}");
+            assert!(len.is_multiple_of(10_240) && len > start.len() as u64 + size, "{grains}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// What the content of a disk says about the hardware of its machine.
+
+import { expect, test } from 'vitest';
+import type { Contents, Firmware } from '../contents/index.js';
+import { optionsFor } from './machine-hardware.js';
+
+const contents = (firmware: Firmware[], parts: [type?: string, fileSystem?: string][]): Contents => ({
+  parts: parts.map(([type, name]) => ({
+    offset: 0,
+    size: 1,
+    ...(type !== undefined && { type }),
+    ...(name !== undefined && { fileSystem: { name } }),
+  })),
+  ...(firmware.length > 0 && { firmware }),
+});
+
+// (what, contents, options)
+for (const [what, found, options] of [
+  ['nothing', contents([], []), {}],
+  ['data of Windows', contents([], [['Microsoft data', 'NTFS']]), {}],
+  [
+    'Linux with UEFI',
+    contents(
+      ['UEFI'],
+      [
+        ['EFI system', 'FAT32'],
+        ['Linux root', 'ext4'],
+      ],
+    ),
+    { firmware: 'efi' },
+  ],
+  [
+    'Linux with both',
+    contents(['UEFI', 'BIOS'], [['EFI system', 'FAT32'], ['BIOS boot'], ['Linux']]),
+    { firmware: 'bios' },
+  ],
+  ['Linux with BIOS', contents(['BIOS'], [['Linux', 'XFS']]), { firmware: 'bios' }],
+  [
+    'Windows with UEFI',
+    contents(['UEFI'], [['EFI system', 'FAT32'], ['Microsoft reserved'], ['Microsoft data', 'NTFS']]),
+    { firmware: 'efi', os: 'windows10' },
+  ],
+  [
+    'Windows with BitLocker',
+    contents(['UEFI'], [['EFI system'], ['Microsoft data', 'BitLocker']]),
+    { firmware: 'efi', os: 'windows10' },
+  ],
+  ['Windows with BIOS', contents(['BIOS'], [['NTFS or exFAT', 'NTFS']]), { firmware: 'bios', os: 'windows10' }],
+  [
+    'Linux with data of Windows',
+    contents(
+      ['UEFI'],
+      [
+        ['Microsoft data', 'NTFS'],
+        ['Linux', 'ext4'],
+      ],
+    ),
+    { firmware: 'efi' },
+  ],
+  ['an unknown system', contents(['UEFI'], [['EFI system', 'FAT32']]), { firmware: 'efi' }],
+] as const) {
+  test(what, () => expect(optionsFor(found)).toEqual(options));
+}

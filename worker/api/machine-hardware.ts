@@ -1,0 +1,100 @@
+// The hardware of the machine that an output describes: what the caller states, else what the configuration of the image's machine
+// states, else what the disk shows. The core has defaults for the rest.
+
+import type { ImageSessions } from '../client-side/image-sessions.js';
+import type { Contents } from '../contents/index.js';
+import { loadPart } from '../errors/load-part.js';
+import type { ConvertOptions, Output } from '../public/caller-types.js';
+import type { AnyInfo, MachineHardware, OutputFormat } from '../public/types.js';
+import { readRange } from './reading.js';
+
+const MIB = 1 << 20;
+
+/** The image, and what is known of it. */
+interface ImageOfMachine {
+  sessions: ImageSessions;
+  info: AnyInfo;
+}
+
+/** Whether files in the format `name` describe a machine. */
+export const describesMachine = (formats: readonly OutputFormat[], name: string | undefined): boolean =>
+  formats.find((format) => format.name === name)?.options.some(({ name }) => name === 'cpus') ?? false;
+
+/** Resolves to `options` with the hardware of the machine, which their format describes. Fails as unlocking the image does. */
+export async function withHardware<T extends ConvertOptions & { signal: AbortSignal }>(
+  { sessions, info }: ImageOfMachine,
+  output: Output,
+  options: T,
+): Promise<T> {
+  const { format, formatOptions: given = {}, signal } = options;
+  const extension = sessions.opened.formats.find(({ name }) => name === format)?.extension ?? '';
+  const stated = { ...nameFor(output, info, extension), ...optionsOf(info.hardware), ...given };
+  const isShown = stated.firmware !== undefined && stated.os !== undefined;
+  const shown = isShown || sessions.opened.comesInOrder ? {} : await shownBy(sessions, info, signal);
+  return { ...options, formatOptions: { ...shown, ...stated } };
+}
+
+/** The options for `hardware`. */
+function optionsOf(hardware: MachineHardware = {}): Record<string, string> {
+  const { cpus, memory, firmware, os, controller, network } = hardware;
+  const options = {
+    cpus: cpus?.toString(),
+    memory: memory === undefined ? undefined : `${memory / MIB}M`,
+    firmware,
+    os,
+    controller,
+    network: network?.length === 0 ? 'none' : network?.join('+'),
+  };
+  return Object.fromEntries(
+    Object.entries(options).filter((option): option is [string, string] => option[1] !== undefined),
+  );
+}
+
+/** The name of the machine: that of the output's file, or else of the image's machine, or of the image. */
+function nameFor(output: Output, { machine, name }: AnyInfo, extension: string): Record<string, string> {
+  const file = fileOf(output);
+  const found = file === undefined ? (machine ?? (name && withoutExtension(name))) : withoutExtension(file, extension);
+  return found ? { name: found } : {};
+}
+
+/** Removes `extension`, or any one. */
+function withoutExtension(name: string, extension?: string): string {
+  if (extension === undefined) return name.replace(/\.[^.]*$/, '');
+  return name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
+}
+
+/** The name of the file that `output` makes, if it has one. */
+function fileOf(output: Output): string | undefined {
+  const base = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+  if (typeof output === 'string') return base(output);
+  if (output instanceof URL) return base(output.pathname);
+  const { name, opfs, download } = output as { name?: unknown; opfs?: unknown; download?: unknown };
+  const named = [name, opfs, download].find((name) => typeof name === 'string');
+  return named === undefined ? undefined : base(named as string);
+}
+
+/** The options that the content of the disk shows; none if it cannot be read, which the conversion reports. */
+async function shownBy(sessions: ImageSessions, info: AnyInfo, signal: AbortSignal): Promise<Record<string, string>> {
+  const { contentsOf } = await loadPart('contents', () => import('../contents/index.js'));
+  // Not ignored: a caller's function would be asked for the same password again.
+  const session = await sessions.acquire(signal);
+  try {
+    const read = (offset: number, length: number) => readRange(session, offset, length, signal);
+    const contents = await contentsOf(read, info.virtualSize ?? 0).catch(() => undefined);
+    return contents ? optionsFor(contents) : {};
+  } finally {
+    await session.release();
+  }
+}
+
+/** Partitions and file systems of Windows, and of other systems. */
+const OF_WINDOWS = /^(Microsoft reserved|Windows recovery|NTFS|BitLocker|ReFS)$/;
+const OF_OTHERS = /^(Linux|FreeBSD|OpenBSD|NetBSD|Apple|ext[234]|XFS|Btrfs|LVM|LUKS|swap|HFS|APFS)/;
+
+/** The firmware that starts the disk, and Windows if there are signs of no other system. */
+export function optionsFor({ firmware = [], parts }: Contents): Record<string, string> {
+  if (firmware.length === 0) return {};
+  const found = parts.flatMap(({ type = '', fileSystem }) => [type, fileSystem?.name ?? '']);
+  const isWindows = found.some((name) => OF_WINDOWS.test(name)) && !found.some((name) => OF_OTHERS.test(name));
+  return { firmware: firmware.includes('BIOS') ? 'bios' : 'efi', ...(isWindows && { os: 'windows10' }) };
+}
