@@ -152,13 +152,15 @@ test.describe('the page', () => {
       'qcow2',
       'VMDK',
       'VHD',
+      'VHDX',
+      'VDI',
       'Raw disk, compressed',
       'Raw disk, zstd',
       'Raw disk, xz',
       'tar.gz with disk.raw',
       'OVA',
     ]);
-    await expect(output.locator('optgroup')).toHaveCount(5);
+    await expect(output.locator('optgroup')).toHaveCount(7);
     await expect(output).toHaveValue('raw');
     await expect(name).toHaveValue('odd.raw');
     const notice = page.getByText('1 MB of zeros are added at the end, to a multiple of 1,048,576 bytes.');

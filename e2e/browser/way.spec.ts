@@ -61,7 +61,7 @@ test('a place is searched, and a format that is chosen belongs to none', async (
   await page.getByLabel('Other place').fill('hyper');
   await expect(page.locator('.tiles label')).toHaveText(['Hyper-V']);
   await place(page, 'Hyper-V').check();
-  await expect(page.getByText('VHD for Hyper-V · As a download')).toBeVisible();
+  await expect(page.getByText('VHDX for Hyper-V · As a download')).toBeVisible();
   await page.getByLabel('Other place').fill('');
   await expect(page.locator('.tiles label')).toHaveCount(7);
   await page.getByLabel('Other place').fill('nowhere');

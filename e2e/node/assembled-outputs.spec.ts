@@ -264,6 +264,8 @@ test('the API chooses options, and lists those that it recommends', ({ folder })
     ['qcow2', { compress: 'on' }, false, false],
     ['vmdk', { subformat: 'streamOptimized' }, true, false],
     ['vpc', {}, true, true],
+    ['vhdx', {}, false, false],
+    ['vdi', {}, false, false],
     ['raw.gz', {}, true, false],
     ['raw.zst', {}, true, false],
     ['raw.xz', {}, true, false],

@@ -108,7 +108,7 @@ for (const [args, status, part] of [
   [
     ['-O', 'vhdx', '-o', 'uuid=1234', 'KINDS', 'out'],
     2,
-    "'1234' is not a valid uuid of the output format vhdx; write one as 8, 4",
+    "'1234' is not a valid uuid of the output format vhdx; it is a UUID, such as ",
   ],
   [['-O', 'vhdx', '-o', 'block_size=1M', 'LARGE', 'out'], 1, 'choose a block_size of at least 16M'],
   [['-O', 'vdi', 'LARGE', 'out'], 1, 'but Decant writes a VDI of at most 8 TiB'],
@@ -129,6 +129,6 @@ for (const [args, status, part] of [
 test('-o help lists the options', () => {
   expect(decant('convert', '-O', 'vhdx', '-o', 'help')).toMatchObject({
     status: 0,
-    stdout: expect.stringContaining('uuid=UUID (default: random)\n'),
+    stdout: expect.stringContaining('uuid=random (default: random; or a UUID, such as '),
   });
 });

@@ -1,4 +1,4 @@
-// Files at picked places that are being written, remembered for the next visit: a closed tab leaves them empty.
+// Remembers output files in folders or from the save dialog while they are written: a closed tab leaves them empty.
 
 import { isNamed } from '../files/input-file.js';
 import type { Remains, Target } from '../steps/state.js';
@@ -21,17 +21,17 @@ interface Unfinished {
   at: number;
 }
 
-/** Held while the file is written. */
+/** The name of the lock that a tab holds while it writes the file. */
 const lockName = (id: string): string => `decant:unfinished:${id}`;
 
-/** What `target` leaves if the tab is closed; `undefined` if that is nothing. */
+/** The folder or file in which `target` leaves an empty file if the tab is closed; `undefined` if it leaves none. */
 function entryOf(target: Target): Unfinished['entry'] | undefined {
   if (target.kind === 'dialog') return target.handle;
-  // A file that is to be replaced stays unchanged.
+  // An existing file in a folder stays unchanged until the output is complete.
   return target.kind === 'folder' && !target.replaces?.size ? target.folder : undefined;
 }
 
-/** Forgets earlier conversions to the same file: the new one completes it, or is remembered. */
+/** Deletes the records of earlier conversions to the same file: the record of the new conversion replaces them. */
 async function forgetEarlier({ entry, name }: Pick<Unfinished, 'entry' | 'name'>): Promise<void> {
   for (const { id, ...earlier } of await storedRecords<Unfinished>())
     if (earlier.name === name && (await entry.isSameEntry(earlier.entry))) await deleteRecord(id);
@@ -44,7 +44,7 @@ const hold = (name: string): Promise<() => void> =>
     navigator.locks.request(name, take).catch(refused);
   });
 
-/** Remembers the file at `target`, made of `image`, until the returned function is called. */
+/** Stores a record of the file at `target`, the output of `image`, until the returned function is called. */
 export async function rememberUnfinished(target: Target, image: string): Promise<() => Promise<void>> {
   const entry = entryOf(target);
   if (!entry) return async () => {};
@@ -70,11 +70,11 @@ export async function remainsAtTargets(texts: AllTexts): Promise<Remains[]> {
   return remains.filter((one) => one !== undefined);
 }
 
-/** Returns the file as a remainder if it is empty, or if the page may not look. Forgets any other file. */
+/** Describes the file if it is empty or cannot be read. Deletes the record if the file has data or is gone, or after a week. */
 async function remainsOf(record: Unfinished, texts: AllTexts): Promise<Remains | undefined> {
   const { id, image, name, entry, at } = record;
   const mayLook = (await entry.queryPermission({ mode: 'read' })) === 'granted';
-  // Without the permission to look, the file counts as empty.
+  // A file that cannot be read is treated as empty.
   const size = mayLook ? await sizeOf(record).catch(() => 0) : 0;
   if (Date.now() - at > REMEMBERED || size !== 0) {
     await deleteRecord(id);
@@ -100,13 +100,13 @@ async function sizeOf({ entry, name }: Unfinished): Promise<number | undefined> 
   }
 }
 
-/** Removes the file if it is empty. The browser may ask the person. */
+/** Removes the file if it is empty. The browser may ask for permission. Resolves to a sentence about the outcome. */
 async function remove(record: Unfinished, texts: AllTexts): Promise<string> {
   const { id, entry, name } = record;
   try {
     if ((await entry.requestPermission({ mode: 'readwrite' })) !== 'granted') return texts.fileNotRemoved(name);
     const size = await sizeOf(record);
-    // Another tab or program that writes the file keeps it from being removed.
+    // Throws if another tab or program is writing the file.
     if (size === 0) await (entry.kind === 'directory' ? entry.removeEntry(name) : entry.remove!());
     await deleteRecord(id);
     if (size === undefined) return texts.nothingLeft;

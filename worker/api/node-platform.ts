@@ -1,4 +1,4 @@
-// Node: sources and targets, and how workers start.
+// The platform Node: opens sources and targets, starts workers and loads the wasm.
 
 import { availableParallelism } from 'node:os';
 import { once } from '../client-side/package-files.js';
@@ -19,7 +19,7 @@ import { compile, loadCodec, makeWorker, nodeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import type { Platform } from './platform.js';
 
-/** Loaded with the first request: Node's modules for networks take 10 ms. */
+/** Imported at the first request, since loading Node's network modules takes 10 ms. */
 const loadFetch = () => import('../http/node-fetch.js');
 
 export const http: HttpPlatform = {
@@ -33,7 +33,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (isHttp(input)) return openServerAddress(http, input, options);
   if (typeof input === 'string' || input instanceof URL) return openPath(toPath(input));
   if (isHandle(input)) return openHandle(input);
-  // Checked before custom sources, since it has a method `read` too.
+  // Checked before custom sources, since a Readable has a method `read`, too.
   if (isNodeReadable(input)) return openCustom(fromReadable(input), options);
   if (isCustomSource(input) || isReadable(input)) return openCustom(input, options);
   const blob = isBytes(input) ? new Blob([input]) : input;

@@ -29,12 +29,10 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
       throw new DecantError('usage', `There is no output format '${format}'; choose one of ${names}`);
     }
     if (known.options.length === 0) print(`The output format ${format} has no options`);
-    for (const { name, values, takes, other, required } of known.options) {
-      const [first = 'random'] = values;
+    for (const { name, values, other, required } of known.options) {
+      const [first] = values;
       const note = required ? 'required' : `default: ${first}`;
-      print(
-        `${name}=${takes?.toUpperCase() ?? values.join('|')} (${note}${other === undefined ? '' : `; or ${other}`})`,
-      );
+      print(`${name}=${values.join('|')} (${note}${other === undefined ? '' : `; or ${other}`})`);
     }
   } finally {
     await image.close();

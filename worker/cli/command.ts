@@ -1,4 +1,4 @@
-// Runs a command. An error is one line on stderr.
+// Runs a command of the command line. Reports its error on standard error, and returns the exit code.
 
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ const EXIT_INTERRUPTED = 130;
 /** Runs the command in `argv`. Returns the exit code. */
 export async function main(argv: string[]): Promise<number> {
   const signal = interrupted();
-  // Ignored: a closed terminal must not interrupt the clean-up.
+  // Ignores errors of standard error: a closed terminal must not interrupt the clean-up.
   process.stderr.on('error', () => {});
   try {
     requireFolder();
@@ -72,7 +72,7 @@ function watchPrinting(): void {
 }
 
 async function run(command: Command, signal: AbortSignal): Promise<number> {
-  // A conversion may write its output to standard output, and prints nothing there.
+  // Not for a conversion, which prints nothing to standard output, but may write its output there.
   if (command.name !== 'convert') watchPrinting();
   switch (command.name) {
     case 'help':
@@ -114,7 +114,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   }
 }
 
-/** Runs `work`, and again with the image unpacked if it fails because it cannot read the image in place. */
+/** Runs `work`. If it fails because the image cannot be read in place, unpacks the image and runs it again. */
 async function orUnpacked(unpacking: Unpacking, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -140,7 +140,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** Makes the output of the command, once. */
+/** Makes the output of the command at the first call. Later calls return the same output. */
 type OutputMaker = (command: ConvertCommand) => Promise<Output>;
 
 /** Returns the lines of `decant info`. */
@@ -206,14 +206,14 @@ async function conversion(
   }
 }
 
-/** Opens an image that lists all its disks. */
+/** Opens the image so that it lists all its disks. Fails if it has no list of disks. */
 async function openAll(open: OpenDisk): Promise<Opened> {
   const opened = await open(undefined);
   if (!('image' in opened)) return opened;
   const { image } = opened;
   const isFirstOnly = image.streamed && image.members.length === 1;
   if (!isFirstOnly && image.members.length > 0) return opened;
-  // An archive that is read in order lists its first disk only, until one is chosen. Without disks, the choice fails.
+  // Once disk 1 is chosen, an archive that is read in order lists all disks, and an image without a list of disks fails.
   await image.close();
   return open(1);
 }
@@ -239,7 +239,7 @@ async function unpackingForConversion(
     if (!unpacking.isForAll) await requireFileForOne(command, format);
     await requirePossible(command, await output(command), signal);
   };
-  // A conversion in place may fail halfway and start over, but data that was sent cannot be taken back.
+  // Unpacks first if the output is sent: a conversion in place may fail halfway and start over, but sent data cannot be taken back.
   const isSent = command.output === STANDARD_OUTPUT || isHttp(command.output);
   const unpacking: Unpacking = { folder, report, isNeeded: spool !== undefined || isSent, isForAll: false, check };
   return unpacking;

@@ -1,4 +1,4 @@
-// Coordinators on the calling side: workers that each have one image open.
+// Starts and shares coordinators: workers that each have at most one image open.
 
 import type { DecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
@@ -14,11 +14,11 @@ export class Coordinator extends WarmWorkers {
   /** Resolves when the coordinator can be used. Rejects if it did not start. */
   readonly ready: Promise<void>;
   readonly #client: RpcClient<CoordinatorMethods>;
-  /** Users that only wait until it is ready. */
+  /** Users that only wait for the start, and open no image. */
   #starters = 0;
 
   constructor(starter: WorkerStarter) {
-    // First: if the worker cannot be started, there is nothing to end later.
+    // Before super(), which adds this to the running workers: if spawning fails, there is nothing to end.
     const port = starter.spawn('workers');
     super();
     this.#client = new RpcClient<CoordinatorMethods>(port);
@@ -28,12 +28,12 @@ export class Coordinator extends WarmWorkers {
     this.ready.catch((error) => this.end(error.message));
   }
 
-  /** Whether the coordinator has no image open. */
+  /** Whether nobody uses the coordinator, except to wait for its start. */
   get isFree(): boolean {
     return this.users === this.#starters;
   }
 
-  /** Resolves when the coordinator is ready. It stays free: an image may be opened in it at the same time. */
+  /** Resolves when the coordinator is ready. Does not occupy it: an image may be opened in it at the same time. */
   async prepare(): Promise<void> {
     this.use();
     this.#starters += 1;
@@ -64,13 +64,13 @@ export class Coordinator extends WarmWorkers {
 
 const coordinators = new Set<Coordinator>();
 
-/** Returns the usable coordinators. */
+/** Removes the coordinators that accept no new work, and returns the others. */
 function usable(): Set<Coordinator> {
   for (const coordinator of coordinators) if (!coordinator.usable) coordinators.delete(coordinator);
   return coordinators;
 }
 
-/** Returns a coordinator without an open image. */
+/** Returns a free coordinator. Starts one if there is none. */
 export function freeCoordinator(starter: WorkerStarter): Coordinator {
   const free = [...usable()].find(({ isFree }) => isFree);
   const coordinator = free ?? new Coordinator(starter);
@@ -78,7 +78,7 @@ export function freeCoordinator(starter: WorkerStarter): Coordinator {
   return coordinator;
 }
 
-/** Runs `work` in a coordinator, preferably one that has started, even with an open image. */
+/** Runs `work` in any coordinator, even one with an open image. Starts one only if there is none. */
 export async function inAnyCoordinator<T>(
   starter: WorkerStarter,
   work: (client: Coordinator['client']) => Promise<T>,

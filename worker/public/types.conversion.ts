@@ -39,10 +39,9 @@ export interface OutputFormat {
   extension: string;
   /**
    * Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. With `other`, other values
-   * are accepted, too: it says which, such as "a number from 1 to 8". An option that takes a UUID has no values; without it, the UUID is
-   * random.
+   * are accepted, too: it says which, such as "a number from 1 to 8".
    */
-  options: { name: string; values: string[]; takes?: 'uuid'; other?: string; required: boolean }[];
+  options: { name: string; values: string[]; other?: string; required: boolean }[];
   /**
    * The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below describe a
    * conversion with these options.

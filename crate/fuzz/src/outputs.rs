@@ -121,8 +121,7 @@ impl Case {
             let count = if option.name == "block_size" { SMALL_BLOCKS } else { option.values.len() };
             (option.name.to_owned(), head.pick(&option.values[..count]).to_owned())
         };
-        let mut options: Vec<_> =
-            format.options.iter().filter(|option| !option.takes_uuid()).take(MOST_OPTIONS).map(&mut chosen).collect();
+        let mut options: Vec<_> = format.options.iter().take(MOST_OPTIONS).map(&mut chosen).collect();
         // The rest of an input means the same for every format.
         (options.len()..MOST_OPTIONS).for_each(|_| _ = head.next());
         if options.iter().any(|(_, value)| value == "zstd") {

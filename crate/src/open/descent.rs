@@ -1,4 +1,4 @@
-//! The way from a file or a stream down through its containers to an image.
+//! Descends from a file or a stream through its containers to an image.
 
 use crate::container::block_source::BlockSource;
 use crate::container::{Compression, Container, Content, Decode, List, MAX_NESTED, Member, StatedCrc};
@@ -20,24 +20,24 @@ use crate::open::origin::{Decoder, InputBudget, PackedFile, metered};
 use crate::open::refusals::{empty_file, empty_stream, not_read_in_order};
 use std::rc::Rc;
 
-/// A file on the way, with its type, or the end of the way.
+/// Where a descent has arrived: at a file of this type, or at a reason to stop.
 #[allow(clippy::large_enum_variant, reason = "there is one for each image, and it is moved a few times")]
 pub(super) enum Level {
     /// A file that is read at any position.
     File(Rc<dyn Source>, FileType),
     /// A file that is read in order.
     Stream(Peeked, FileType),
-    /// A companion that is packed in its archive.
+    /// A compressed companion, or one that its archive compresses. It is not decoded here.
     Packed(Rc<dyn Source>, FileType),
-    /// An archive in a packed file. It has to be read at any position to tell which of its files is the disk.
+    /// An archive in a packed file. Its disk can be identified only if the archive is read at any position.
     UnclearArchive(&'static Container, PackedFile),
-    /// An archive with these files. The disk is in several of them, some are packed, and the caller has room for all.
+    /// An archive whose disk consists of several of these files, some of them packed. The caller has room to unpack them all.
     WholeArchive(&'static Container, Rc<[Member]>),
     /// The caller has to choose a disk.
     ToChoose(Choice),
 }
 
-/// How the last file of a way is read.
+/// How the innermost file is read.
 pub(super) enum Reading {
     Raw(RawReason),
     Image(&'static Format),
@@ -50,19 +50,20 @@ pub(super) enum Reading {
 pub(crate) enum Checksum {
     /// Of the file itself.
     Of(StatedCrc),
-    /// Of a file around it, or of one whose parts are read in another order.
+    /// Of a file that is not read from its start to its end, so that the checksum cannot be compared: a file around this one,
+    /// a disk image, or a file of which an earlier conversion has read the start.
     Around(StatedCrc),
 }
 
 /// A way down through containers, from the outermost one to the current file.
 #[derive(Default)]
 pub(super) struct Descent<'a> {
-    /// How to open the image; `None` on the way to a companion, on which nothing is decoded.
+    /// How to open the image; `None` for a companion, where nothing is decoded.
     options: Option<&'a OpenOptions>,
     /// Whether an archive may end inside its last member.
     salvage: bool,
     choosing: Choosing<'a>,
-    /// Through which heads and headers are read.
+    /// The cache through which heads and headers are read.
     pub(super) tables: Rc<TableCache>,
     /// The containers around the current file, outermost first.
     pub(super) containers: Vec<ContainerInfo>,
@@ -74,13 +75,13 @@ pub(super) struct Descent<'a> {
     /// companion.
     pub(super) list: DiskList,
     pub(super) checksum: Option<Checksum>,
-    /// The file in which decoding begins; `None` on the way from a caller's stream.
+    /// The file in which decoding begins; `None` for a caller's stream.
     pub(super) packed: Option<PackedFile>,
     /// The decoders from that file to the current stream, outermost first.
     pub(super) decoders: Vec<Decoder>,
     /// The outermost archive that is decoded in order, and the number of decoders before its own.
     in_order: Option<(&'static Container, usize)>,
-    /// The disk in that archive.
+    /// The disk in the outermost archive that is decoded in order.
     pub(super) only: Option<MemberInfo>,
     /// The largest window that a decoder has needed so far, in bytes; 0 if all are small by design.
     pub(super) window: u64,
@@ -88,32 +89,32 @@ pub(super) struct Descent<'a> {
 }
 
 impl<'a> Descent<'a> {
-    /// Begins the way to the image that `options` describe.
+    /// Starts a descent to the image that `options` describe.
     pub(super) fn to_image(options: &'a OpenOptions) -> Self {
         Self { options: Some(options), salvage: options.salvage, choosing: options.choosing(), ..Self::default() }
     }
 
-    /// Begins the way to the image inside `container`, a compressed file with `content`, which is read in place.
+    /// Starts a descent inside `container`, a compressed file whose `content` is read in place.
     pub(super) fn in_place(container: ContainerInfo, content: Rc<BlockSource>, options: &'a OpenOptions) -> Self {
         Self { containers: vec![container], blocks: Some(content), ..Self::to_image(options) }
     }
 
-    /// Follows the file `source`.
+    /// Descends from the file `source`.
     ///
-    /// Fails with `source`, with `limit` if containers are nested too deeply or decoding finds too little, and as containers, their decoders
-    /// and [`image_in`] do.
+    /// Fails with `source`, with `limit` if containers are nested too deeply or too much input decodes to nothing, and as
+    /// containers, their decoders and [`image_in`] do.
     pub(super) async fn follow_file(&mut self, source: Rc<dyn Source>) -> Result<Level> {
         let file_type = identify(&*self.tables.over(source.clone()), None).await?;
         self.follow(Level::File(source, file_type)).await
     }
 
-    /// Follows `stream`. Fails as [`Self::follow_file`] does, and with `not-recognised` if it is empty.
+    /// Descends from `stream`. Fails as [`Self::follow_file`] does, and with `not-recognised` if it is empty.
     pub(super) async fn follow_stream(&mut self, stream: Box<dyn ByteStream>) -> Result<Level> {
         let level = self.identified(Peeked::new(stream, HEAD as usize).await?);
         self.follow(level).await
     }
 
-    /// Follows the containers from `level` on, each by what it is: an archive, or a compressed file.
+    /// Descends from `level` through archives and compressed files, to a file that is neither, or to a reason to stop.
     async fn follow(&mut self, mut level: Level) -> Result<Level> {
         loop {
             if let Level::Stream(stream, _) = &level
@@ -222,7 +223,7 @@ impl<'a> Descent<'a> {
         Ok(self.identified(content))
     }
 
-    /// Moves to the disk among the files of `container`, an archive whose bytes are `stream`. `files` streams its files.
+    /// Moves to the disk in `container`, an archive whose bytes are `stream`. `files` decodes the archive to its files, in order.
     async fn file_in_order(
         &mut self,
         container: &'static Container,
@@ -260,7 +261,7 @@ impl<'a> Descent<'a> {
         Box::new(FileStream::new(source))
     }
 
-    /// Reads the start of `stream`, the output of `decoder`.
+    /// Reads the start of `stream`, the output of `decoder`, and adds `decoder` to the decoders.
     async fn decoded(&mut self, decoder: Decoder, stream: Box<dyn ByteStream>) -> Result<Peeked> {
         let content = Peeked::new(decoder.placed(stream), HEAD as usize).await?;
         self.decoders.push(decoder);
@@ -283,14 +284,14 @@ impl<'a> Descent<'a> {
         Ok(())
     }
 
-    /// Whether the caller, or the configuration of a machine, states that the last file is a raw disk.
+    /// Whether the caller, or the configuration of a machine, states that the innermost file is a raw disk.
     fn is_stated_raw(&self) -> bool {
         self.options.is_some_and(|options| {
             options.unpack || self.archive.as_ref().map_or(&options.stated, |found| &found.stated).is_raw
         })
     }
 
-    /// Decides how the last file is read, which is of `file_type`. Fails with `usage` if that is ambiguous.
+    /// Decides how to read the innermost file, whose type is `file_type`. Fails with `usage` if the type is ambiguous.
     pub(super) fn reading(&self, file_type: FileType) -> Result<Reading> {
         Ok(match file_type {
             FileType::Container(container) => Reading::Archive(container),
@@ -353,17 +354,17 @@ impl<'a> Descent<'a> {
     }
 }
 
-/// A companion, inside the archives around it.
+/// The file of a companion, found inside the containers around it.
 #[derive(Clone)]
 pub(super) struct InnerFile {
     pub(super) source: Rc<dyn Source>,
-    /// A container is one that is decoded in order.
+    /// A container type means a file that is decoded in order.
     pub(super) file_type: FileType,
     /// See [`Member::missing`].
     pub(super) missing: u64,
     /// Its place, if it is in a container.
     pub(super) place: Option<Place>,
-    /// Whether its archive, if any, has its end.
+    /// Whether its archive has an end mark; true if it is in no archive.
     pub(super) is_ended: bool,
 }
 

@@ -22,7 +22,7 @@ use std::rc::Rc;
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
 const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
 
-/// Maximum number of files that are searched for a signature of a disk beyond their heads.
+/// Maximum number of files whose first [`REACH`] bytes, not only their heads, are searched for the signature of a disk.
 const MOST_SEARCHED: usize = 16;
 
 /// Whether a file called `name` is never a disk, whatever its content.
@@ -87,11 +87,17 @@ impl Listed {
     }
 }
 
-/// Finds the disk image in a `container` of `size` bytes: the one that the configuration of a virtual machine names, or else the file that
-/// `choosing` names, the only file, or the only recognised one that no other refers to, or else the only one with the sign of a raw disk,
-/// or the one of several that `choosing` states. `snapshot` states a snapshot of the machine. Heads and headers are read through `tables`.
-/// Fails with `unsupported` if there are none, with `corrupt` if the container ends before the image, and as [`Choosing::choose`],
-/// [`Machines::among`] and opening an image do.
+/// Finds the disk image in a `container` of `size` bytes. Takes the first of these that there is:
+///
+/// - the disk that a machine's configuration names, as of `snapshot`, if given;
+/// - the file that `choosing` names;
+/// - the only file;
+/// - the only recognised file to which no other file refers;
+/// - the only file with the signature of a raw disk;
+/// - of several, the one that `choosing` states.
+///
+/// Reads heads and headers through `tables`. Fails with `unsupported` if there is no disk, with `corrupt` if the container ends
+/// before the image, and as [`Choosing::choose`], [`Machines::among`] and opening an image do.
 pub(crate) async fn image_in(
     container: &str,
     contents: Contents,
@@ -129,12 +135,12 @@ pub(crate) async fn image_in(
     }
     let is_stated = list.disks.len() > 1 || choosing.names(&image.name) || !is_known;
     if is_stated && matches!(file_type, FileType::Unknown) {
-        // The caller has chosen it, so it needs no sign of a disk.
+        // The caller has chosen the file, so it needs no signature of a disk.
         file_type = FileType::Image(RAW);
     }
     machines.require_plain(&image, &files)?;
     let needs_all = needs_others(&image, file_type, &stated.parents, &files, tables).await?;
-    // Names need not be unique; sources are.
+    // Compares sources, since several files may have the same name.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
     let members = members.into();
@@ -144,14 +150,14 @@ pub(crate) async fn image_in(
 /// The disks of a container from which one is chosen.
 struct Offered {
     disks: Vec<Listed>,
-    /// Whether a disk is known by its content, by a configuration or by the caller. Otherwise they are all files that may be raw disks.
+    /// Whether a disk's content, a configuration or the caller identifies it. If not, `disks` are all files that may be raw disks.
     is_known: bool,
     list: DiskList,
 }
 
-/// Lists the disks among `files`, those of a `container` that ends too early, at `cut_at`, if that is given. Fails with `unsupported` if
-/// there are none, with `corrupt` if the container ends before the first one, and with `missing-file` if the file of the only one is
-/// missing, or all are.
+/// Lists the disks among the `files` of a `container`. `cut_at`: the offset at which the container ends too early, if it does.
+/// Fails with `unsupported` if there is no disk, with `corrupt` if the container ends before the first disk, and with
+/// `missing-file` if the file of the only disk, or of every disk, is missing.
 async fn offered(
     container: &str,
     files: &[Member],
@@ -183,7 +189,7 @@ async fn offered(
     let others = if is_known { named } else { unknown };
     disks.extend(others.into_iter().map(|image| Listed::There(image, None)));
     if !machines.are_folders() {
-        // A package with a missing disk is an archive of the others.
+        // In an OVF package, missing disks are not listed.
         disks.retain(|disk| disk.image().is_some());
     }
     let list = DiskList {
@@ -205,8 +211,8 @@ async fn offered(
     Ok(Offered { disks, is_known, list })
 }
 
-/// Finds the disks among `files`: those of `machines`, in their order, and without the folder of a machine the other images. The second
-/// result has the files in no known format, which may be raw disks.
+/// Finds the disks among `files`: first those of `machines`, in the order of their configurations, then the other images, unless
+/// the configurations name all disks. Returns, second, the files in no known format, which may be raw disks.
 async fn disks_among(
     files: &[Member],
     machines: &Machines,
@@ -236,7 +242,7 @@ async fn disks_among(
             disks.push(Listed::Missing(disk));
             continue;
         };
-        // Otherwise, another disk refers to it.
+        // If the file is not in `found`, another disk refers to it, so it is not listed.
         if let Some(at) = found.iter().position(|image| Rc::ptr_eq(&image.member.source, &files[file].source)) {
             disks.push(Listed::There(found.remove(at), Some(disk)));
         }
@@ -250,7 +256,7 @@ async fn disks_among(
     Ok((disks, unknown))
 }
 
-/// The error for a container whose `files` are known not to be disks.
+/// The error for a container none of whose `files` can be a disk.
 fn no_image(container: &str, files: &[Member]) -> Error {
     match files.first() {
         None => refused(format!("The {container} archive holds no file"), "no-image"),
@@ -326,9 +332,13 @@ struct Images {
     unknown: Vec<Candidate>,
 }
 
-/// Finds those of `members` that are supported disk images or containers, by content or by name, and that no other one refers to, and all
-/// that `is_described`. Unless there is an image, files with the sign of a raw disk count, too. If there are none, finds the known but
-/// unsupported images: an archive may have a CD image beside its disk. The only file of an archive is found whatever it is.
+/// Finds the disks among `members`. If `is_only`, that is the only file, whatever it is. Otherwise, these are candidates:
+///
+/// - supported images and containers, by content or by name, and all files that `is_described`;
+/// - if there is no image, files with the signature of a raw disk;
+/// - if there is nothing else, images in known but unsupported formats: a CD image beside a disk is not chosen.
+///
+/// Leaves out candidates to which another one refers.
 async fn images(
     members: Vec<Member>,
     is_only: bool,
@@ -391,8 +401,8 @@ async fn raw_beside(image: &Candidate, unknown: &[Candidate], tables: &Rc<TableC
     Ok(None)
 }
 
-/// Returns the indices of those of `files` that have the sign of a raw disk. If another file may be a part of one, returns none: the
-/// disk would be incomplete.
+/// Returns the indices of the `files` that have the signature of a raw disk. If there is only one, and another file may be a
+/// further part of the same disk, returns none: the disk would be incomplete.
 async fn raw_disks(files: &[&Member], tables: &Rc<TableCache>) -> Result<Vec<usize>> {
     let mut found = Vec::new();
     for (at, file) in files.iter().enumerate() {
@@ -401,7 +411,7 @@ async fn raw_disks(files: &[&Member], tables: &Rc<TableCache>) -> Result<Vec<usi
         }
     }
     if found.is_empty() {
-        // Few signatures are beyond the head: those of volumes without a partition table.
+        // Only volumes without a partition table have their signature beyond the head.
         let mut largest: Vec<_> = (0..files.len()).filter(|&at| files[at].source.size() >= REACH).collect();
         largest.sort_by_key(|&at| std::cmp::Reverse(files[at].source.size()));
         for at in largest.into_iter().take(MOST_SEARCHED) {

@@ -47,12 +47,10 @@ impl FormatOption {
     }
 
     /// The option for the UUID of the disk, which is random by default. All identifiers in the output are derived from it.
-    pub(super) const UUID: Self = Self::new("uuid", &[]);
-
-    /// Whether its value is any UUID.
-    pub fn takes_uuid(&self) -> bool {
-        self.values.is_empty()
-    }
+    pub(super) const UUID: Self =
+        Self::open("uuid", &["random"], "a UUID, such as 8d5c4f0e-7a35-4b0c-9d2e-1f6a7b8c9d0e", |text| {
+            identifiers::parsed(text).map(|_| text.to_owned())
+        });
 
     /// The supported value that `given` means. Sizes may have any unit of `qemu-img`: `64k` is `65536`.
     fn value(&self, given: &str) -> Option<&'static str> {
@@ -98,7 +96,6 @@ pub struct Options {
     listed: Vec<(&'static str, &'static str)>,
     /// The values that are not listed.
     other: Vec<(&'static str, String)>,
-    uuid: Option<[u8; 16]>,
     sectors: SectorSizes,
 }
 
@@ -116,15 +113,8 @@ impl Options {
             option.value(value).ok_or_else(|| unknown_value(format, option, value))?;
         }
         let last = |option: &FormatOption| given.iter().rev().find(|(name, _)| name == option.name);
-        let mut options = Self { listed: Vec::new(), other: Vec::new(), uuid: None, sectors: SectorSizes::default() };
+        let mut options = Self { listed: Vec::new(), other: Vec::new(), sectors: SectorSizes::default() };
         for option in format.options {
-            if option.takes_uuid() {
-                let parsed = |(_, value): &(String, String)| {
-                    identifiers::parsed(value).ok_or_else(|| unknown_value(format, option, value))
-                };
-                options.uuid = last(option).map(parsed).transpose()?;
-                continue;
-            }
             let value = match last(option) {
                 Some((_, value)) => option.value(value).ok_or(value),
                 None if option.is_required => return Err(missing_option(format, option)),
@@ -147,8 +137,8 @@ impl Options {
             let recommended = format.recommended.iter().find(|(name, _)| *name == option.name);
             (option.name, recommended.map_or(option.values[0], |&(_, value)| value))
         };
-        let listed = format.options.iter().filter(|option| !option.takes_uuid()).map(chosen).collect();
-        Self { listed, other: Vec::new(), uuid: None, sectors: SectorSizes::default() }
+        let listed = format.options.iter().map(chosen).collect();
+        Self { listed, other: Vec::new(), sectors: SectorSizes::default() }
     }
 
     /// States the sizes of the disk's sectors. Without it, they are 512 bytes.
@@ -164,7 +154,7 @@ impl Options {
 
     /// The UUID of the disk, in the order of its text, if it is given.
     pub(super) fn uuid(&self) -> Option<[u8; 16]> {
-        self.uuid
+        identifiers::parsed(self.text("uuid"))
     }
 
     /// The value of the option `name` of the format, in its usual form.
@@ -211,9 +201,6 @@ fn unknown_option(format: &OutputFormat, name: &str) -> Error {
 
 fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> Error {
     let values = match (option.values, option.other) {
-        ([], _) => {
-            "write one as 8, 4, 4, 4 and 12 hexadecimal digits with '-' between them, not all of them 0".to_owned()
-        }
         ([_], Some(other)) => format!("it is {}", other.form),
         (values, Some(other)) => format!("choose one of {}, or {}", values.join(", "), other.form),
         ([only], None) => format!("it is always {only}"),

@@ -45,13 +45,7 @@ const ROWS: &[Row] = &[
     (&["vhdx"], "log_size", &["1M", "0"], "2M", "choose one of"),
     (&["vhdx"], "subformat", &["dynamic", "fixed"], "differencing", "choose one of"),
     (&["vdi"], "static", &["off", "on", "yes"], "1", "choose one of"),
-    (
-        &["vhdx", "vdi"],
-        "uuid",
-        &[UUID, "{00010203-0405-0607-0809-0A0B0C0D0E0F}"],
-        "00010203",
-        "write one as 8, 4, 4, 4 and 12",
-    ),
+    (&["vhdx", "vdi"], "uuid", &[UUID, "{00010203-0405-0607-0809-0A0B0C0D0E0F}"], "00010203", "it is a UUID, such as"),
     (&["vpc"], "subformat", &["dynamic", "fixed"], "sparse", "choose one of"),
 ];
 

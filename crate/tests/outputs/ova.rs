@@ -370,8 +370,8 @@ fn options_that_are_refused() {
         ("network", "virtio", "joined by +"),
         ("network", "E1000+E1000+E1000+E1000+E1000+E1000+E1000+E1000+E1000+E1000+E1000", "joined by +"),
         ("hwversion", "20", "choose one of 13"),
-        ("uuid", "0123", "hexadecimal digits"),
-        ("uuid", "0123456789ab-cdef-0123-456789abcdef-", "hexadecimal digits"),
+        ("uuid", "0123", "a UUID"),
+        ("uuid", "0123456789ab-cdef-0123-456789abcdef-", "a UUID"),
         ("size", "1G", "the disk keeps its size"),
         ("subformat", "streamOptimized", "has no option"),
     ] {

@@ -32,7 +32,7 @@ fn options(output: &Output, random: &mut Random) -> Vec<(String, String)> {
         let value = own.map_or_else(|| random.pick(option.values), |&(_, value)| value);
         (option.name.to_owned(), value.to_owned())
     };
-    output.format().options.iter().filter(|option| !option.takes_uuid()).map(any).collect()
+    output.format().options.iter().map(any).collect()
 }
 
 fn target(random: &mut Random) -> Abilities {

@@ -6,7 +6,7 @@ use blake2::{Blake2b512, Blake2bVarCore, Digest};
 use std::array::from_fn;
 use zeroize::{Zeroize, Zeroizing};
 
-/// A block of memory, as numbers of 64 bits.
+/// A block of Argon2's memory, as 64-bit words.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Block(pub(super) [u64; Self::WORDS]);
@@ -34,13 +34,13 @@ impl Block {
         bytes
     }
 
-    /// Adds `other` by XOR.
+    /// XORs `other` into this block.
     #[inline]
     pub(super) fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word ^= other);
     }
 
-    /// G of the specification: compresses two blocks to one.
+    /// The compression function G of RFC 9106: compresses two blocks into one.
     #[inline]
     pub(super) fn compress(&self, other: &Self) -> Self {
         let mut sum = *self;
@@ -57,7 +57,7 @@ impl Block {
     }
 }
 
-/// P of the specification: changes the sixteen words at the positions `at(0)` to `at(15)`.
+/// The permutation P of RFC 9106, applied to the sixteen words at the positions `at(0)` to `at(15)`.
 #[inline(always)]
 fn permute(words: &mut [u64; Block::WORDS], at: impl Fn(usize) -> usize) {
     let mut v: [u64; 16] = from_fn(|i| words[at(i)]);
@@ -72,7 +72,7 @@ fn permute(words: &mut [u64; Block::WORDS], at: impl Fn(usize) -> usize) {
     }
 }
 
-/// GB of the specification.
+/// The function GB of RFC 9106, applied to the words of `v` at the positions `a`, `b`, `c` and `d`.
 #[inline(always)]
 fn mix(v: &mut [u64; 16], [a, b, c, d]: [usize; 4]) {
     for [right_1, right_2] in [[32, 24], [16, 63]] {
@@ -89,7 +89,8 @@ fn multiply_add(x: u64, y: u64) -> u64 {
     x.wrapping_add(y).wrapping_add((low(x) * low(y)).wrapping_mul(2))
 }
 
-/// H' of the specification: fills `output`, which has up to 64 bytes or more than 96, with a hash of `parts`.
+/// The hash function H' of RFC 9106: fills `output` with a hash of `parts`. Panics if `output` is longer than 64 bytes and not a
+/// multiple of 32 bytes.
 pub(super) fn long_hash(parts: &[&[u8]], output: &mut [u8]) {
     const WHOLE: usize = 64;
     let len = (output.len() as u32).to_le_bytes();
@@ -105,7 +106,7 @@ pub(super) fn long_hash(parts: &[&[u8]], output: &mut [u8]) {
     parts.iter().for_each(|part| hasher.update(part));
     let mut hash = hasher.finalize();
     let mut rest = output;
-    // Halves of hashes, and the last hash as a whole.
+    // The first half of each hash, and all of the last hash.
     while rest.len() > WHOLE {
         let (half, after) = rest.split_at_mut(WHOLE / 2);
         half.copy_from_slice(&hash[..WHOLE / 2]);

@@ -1,5 +1,5 @@
-//! Parallels images (`.hds`), according to QEMU's `docs/interop/parallels.txt`, and the bundle of a disk with its snapshots, by the
-//! `DiskDescriptor.xml` in it.
+//! Parallels images (`.hds`), according to QEMU's `docs/interop/parallels.txt`, and bundles (`.hdd`): a
+//! `DiskDescriptor.xml`, and the images of a disk and its snapshots.
 
 mod disk_descriptor;
 mod parallels_header;
@@ -77,7 +77,7 @@ struct Parallels {
     references: Vec<Reference>,
 }
 
-/// A range of the disk, in bytes, and its images: that of the current state first, then those of the states below, from the nearest one on.
+/// A range of the disk, in bytes, and its images: the current state's first, then its parent's, and so on.
 struct Storage {
     start: u64,
     len: u64,
@@ -91,9 +91,9 @@ struct Image {
 }
 
 enum Content {
-    /// The file is the storage, unchanged.
+    /// A raw file: its bytes are those of the storage.
     Plain,
-    /// The image has blocks. Its header is set once the file was passed and its header was read.
+    /// A file with a header and a block allocation table. The header is set when the file is attached.
     Blocks(OnceCell<ParallelsHeader>),
 }
 
@@ -134,8 +134,8 @@ impl Parallels {
         })
     }
 
-    /// Reads the headers of the images that were passed. Fails as reading one does, and with `corrupt` if an image has
-    /// another size than its storage.
+    /// Reads the headers of the images in `files`. Fails as reading one does, and with `corrupt` if the virtual size of an
+    /// image is not the size of its storage.
     async fn read_headers(&self, files: &[Option<PartFile>]) -> Result<()> {
         for Storage { len, images, .. } in &self.storages {
             for Image { file, content } in images {
@@ -167,7 +167,7 @@ impl Disk for Parallels {
 
     fn info(&self) -> Info {
         let dirty = self.headers().any(ParallelsHeader::is_dirty).then(|| "dirty".to_owned());
-        // As in `qemu-img info`, without the block size.
+        // `qemu-img info` shows the same, and the block size.
         Info { features: dirty.into_iter().collect(), ..Info::default() }
     }
 

@@ -1,4 +1,4 @@
-//! The JavaScript parameters of opening an image.
+//! Reads the parameters that JavaScript passes to open an image.
 
 use super::sources::{input, source};
 use crate::container::blocks::InPlace;
@@ -11,7 +11,8 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, file?, disk?, isChosen, companions, snapshot?, salvage, forceParent, checkManifest?, spool, unpack, stated? }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, file?, disk?, isChosen, companions, snapshot?, salvage, forceParent, checkManifest?, spool,
+    /// unpack, stated? }`. `disk`: the name or the number of a disk.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -42,7 +43,7 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     fn stated(this: &OpenSpec) -> Option<StatedSpec>;
 
-    /// `{ parents, isRaw, capacity? }`, as serialized.
+    /// `{ parents, isRaw, capacity? }`: a serialized [`StatedDisk`].
     type StatedSpec;
     #[wasm_bindgen(method, getter, js_name = parents)]
     fn stated_parents(this: &StatedSpec) -> Array;

@@ -103,9 +103,6 @@ pub(super) struct OutputMessage {
 struct OptionMessage {
     name: &'static str,
     values: &'static [&'static str],
-    /// "uuid" if it takes any UUID.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    takes: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<&'static str>,
     required: bool,
@@ -237,7 +234,6 @@ impl From<&Error> for RefusalMessage {
 impl From<&FormatOption> for OptionMessage {
     fn from(option: &FormatOption) -> Self {
         let FormatOption { name, values, is_required: required, other } = *option;
-        let takes = option.takes_uuid().then_some("uuid");
-        Self { name, values, takes, other: other.map(|other| other.form), required }
+        Self { name, values, other: other.map(|other| other.form), required }
     }
 }

@@ -1,5 +1,5 @@
-//! Matches references with files, by name only: nothing is ever opened by a name. Files that the caller handed over take precedence over
-//! those in the image's container.
+//! Finds the file that a reference names, among the files that the caller passed, or else among those in the image's container.
+//! Never opens a path.
 
 use super::open_options::{Companion, OpenOptions};
 use crate::disk::name_index::NameIndex;
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::FileId;
 use decant_text::folded;
 
-/// The companions of an image, and their use.
+/// The companions of an image, and which of them references have used.
 pub(super) struct Companions<'a> {
     image: &'a str,
     given: &'a [Companion],
@@ -49,10 +49,11 @@ impl<'a> Companions<'a> {
     }
 
     /// Finds the companion that `reference` names: by path, else by base name, else by base name ignoring Unicode form
-    /// and case. `above` has the names of the layers down to the referring one, which is last.
+    /// and case. `above`: the names of the layers from the top to the referring one.
     ///
-    /// Fails with `usage` if several files match, or the image itself, or a file with a path whose base name a layer
-    /// above also has; with `corrupt` if the reference is necessarily circular.
+    /// Fails with `usage` if several files match, if the image itself matches, or if a file with a path matches only by
+    /// its base name, and one of `above` has that base name, too. Fails with `corrupt` if no companion matches,
+    /// but one of `above` does: the reference is circular.
     pub(crate) fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
         let role = reference.role;
         let paths = &reference.candidates;
@@ -87,8 +88,8 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// Returns the files whose name equals that of `reference` or a candidate path; if there are none, those whose path
-    /// equals the first candidate that has any, resolved against the file `referring`.
+    /// Returns the files whose name equals the name of `reference` or one of its candidate paths. If there are none,
+    /// resolves the candidates against the path `referring`, and returns the files at the first one that has any.
     fn with_path(&self, reference: &Reference, referring: &str) -> Vec<usize> {
         let mut found = self.by_name.find(&reference.name);
         for path in reference.candidates.iter().filter(|path| **path != reference.name) {
@@ -124,7 +125,7 @@ impl<'a> Companions<'a> {
         self.given.is_empty()
     }
 
-    /// The files without a reference so far, except the image itself.
+    /// The files that no reference has used so far, except the image itself.
     pub(crate) fn free(&self) -> Vec<FileId> {
         let free = self.used.iter().zip(self.given).enumerate().filter(|(_, (used, given))| !**used && !given.is_image);
         free.map(|(at, _)| FileId(at as u16 + 1)).collect()
@@ -135,7 +136,7 @@ impl<'a> Companions<'a> {
         self.used[usize::from(id.0) - 1] = true;
     }
 
-    /// The names of the files without a reference, except the image itself.
+    /// The names of the files that no reference has used, except the image itself.
     pub(super) fn unused(&self) -> Vec<String> {
         self.free().into_iter().map(|id| self.given[usize::from(id.0) - 1].name.clone()).collect()
     }
@@ -146,24 +147,25 @@ fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec
     paths.iter().map(|path| find(path)).find(|(found, _)| !found.is_empty()).unwrap_or_default()
 }
 
-/// The error for a reference called `name` that also matches `what`.
+/// The error for a reference called `name` that matches `what`, so that it is uncertain which file it means.
 pub(super) fn ambiguous(name: &str, role: Role, what: &str) -> Error {
     let message = format!("'{}', the image's {role}, matches {what}; give the right one that name", shown(name));
     Error::new(ErrorKind::Usage, message).coded("ambiguous-file").field("file", name)
 }
 
-/// The candidate files, and their use.
+/// All files that references can use: those that the caller passed, and those in the image's container.
 pub(crate) struct Candidates<'a> {
     given: Companions<'a>,
     beside: Companions<'a>,
-    /// Number of files that were handed over.
+    /// Number of files in `given`. The ids of the files in `beside` follow theirs.
     count: u16,
     /// The image's member name in its container.
     member: &'a str,
 }
 
 impl<'a> Candidates<'a> {
-    /// Combines the companions in `options` with the files in `beside`, whose name is the image's member name.
+    /// Combines the companions of `options` with the files in the container: the companions of `beside`, whose `name` is
+    /// the member name of the image.
     pub(super) fn new(options: &'a OpenOptions, beside: &'a OpenOptions) -> Self {
         let count = options.companions.len() as u16;
         let member = beside.name.as_deref().unwrap_or_default();
@@ -191,7 +193,7 @@ impl<'a> Candidates<'a> {
         Ok(found.map(|id| FileId(id.0 + self.count)))
     }
 
-    /// The files without a reference so far.
+    /// The files that no reference has used so far.
     pub(super) fn free(&self) -> Vec<FileId> {
         let beside = self.beside.free().into_iter().map(|id| FileId(id.0 + self.count));
         self.given.free().into_iter().chain(beside).collect()
@@ -202,7 +204,7 @@ impl<'a> Candidates<'a> {
         if id.0 <= self.count { self.given.take(id) } else { self.beside.take(FileId(id.0 - self.count)) }
     }
 
-    /// The names of the files that were handed over but have no reference.
+    /// The names of the files that the caller passed but no reference has used.
     pub(super) fn unused(&self) -> Vec<String> {
         self.given.unused()
     }
