@@ -129,6 +129,11 @@ test('the output formats of an image', () => {
   const plain = { compressed: false, resumable: true, ...common };
   // Their options are the subject of assembled-outputs.spec.ts.
   const others = ['qcow2', 'vmdk'].map((name) => expect.objectContaining({ name, compressed: true }));
+  // And vhdx-vdi.spec.ts.
+  const inBlocks = [
+    { name: 'vhdx', sectorSize: 512 },
+    { name: 'vdi', extension: '.vdi' },
+  ].map((format) => expect.objectContaining({ ...format, compressed: false, resumable: false, streamable: false }));
   const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], ...plain };
   const options = [
     { name: 'subformat', values: ['fixed', 'dynamic'], required: false },
@@ -170,6 +175,7 @@ test('the output formats of an image', () => {
     { ...raw, size: 10 * MIB },
     ...others,
     { ...vhd, size: 10 * MIB + FOOTER },
+    ...inBlocks,
     gzip,
     ...blocks,
     {
@@ -194,6 +200,7 @@ test('the output formats of an image', () => {
         message: expect.stringContaining('at most 2040 GiB'),
       },
     },
+    ...inBlocks,
     gzip,
     ...blocks,
     tar,
