@@ -1,4 +1,5 @@
-// Cancelling and pausing: signals that follow others, listeners of callers that throw, and loops that might otherwise run without a pause.
+// Cancelling, pausing and limiting the time of calls: signals that follow others, listeners of callers that throw, and loops that might
+// otherwise run without a pause.
 
 import { callListener, toDecantError } from './errors.js';
 
@@ -48,5 +49,24 @@ export async function withListener<T, R>(
     return await work(either, guarded);
   } catch (thrown) {
     throw failed.signal.aborted ? toDecantError(failed.signal.reason, 'usage', 'report progress') : thrown;
+  }
+}
+
+/** Settles like `work`, or like a call of `late` after `time` milliseconds. */
+export async function within<T, L>(time: number, work: Promise<T>, late: () => L): Promise<T | L> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waiting = new Promise<L>((resolve, reject) => {
+    timer = setTimeout(() => {
+      try {
+        resolve(late());
+      } catch (thrown) {
+        reject(thrown);
+      }
+    }, time);
+  });
+  try {
+    return await Promise.race([work, waiting]);
+  } finally {
+    clearTimeout(timer);
   }
 }

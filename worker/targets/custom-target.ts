@@ -1,8 +1,8 @@
 // Custom targets: a coordinator sends the output to the calling side, which writes it.
 
 import { cancelled, customTargetError, DecantError, orCancelled, orTargetError } from '../errors/errors.js';
+import { within } from '../errors/signals.js';
 import { isObject } from '../errors/values.js';
-import { within } from '../errors/within.js';
 import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
 import { outputInUse, writers } from './claims.js';

@@ -1,7 +1,7 @@
 // The findings of a contract test: sentences about faults.
 
 import { reasonOf } from '../errors/errors.js';
-import { within } from '../errors/within.js';
+import { within } from '../errors/signals.js';
 
 /** How long a call may take, in milliseconds, before it counts as one that never settles. */
 const CALL_TIMEOUT = 10_000;

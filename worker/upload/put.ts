@@ -1,7 +1,7 @@
 // One PUT, or POST, with the output as its body. RFC 9110, sections 9.3.3 and 9.3.4.
 
 import { DecantError } from '../errors/errors.js';
-import { within } from '../errors/within.js';
+import { within } from '../errors/signals.js';
 import { milliseconds } from '../http/http-options.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';

@@ -2,8 +2,8 @@
 
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
+import { within } from '../errors/signals.js';
 import { hexOf } from '../errors/values.js';
-import { within } from '../errors/within.js';
 import { LONGEST_TIMER } from '../http/http-options.js';
 import { bareEtag } from './responses.js';
 import type { UploadJournal } from './upload-options.js';

@@ -2,7 +2,7 @@
 
 import { DecantError, type DecantErrorOptions, errorOptionsOf, orCancelled, reasonOf } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { within } from '../errors/within.js';
+import { within } from '../errors/signals.js';
 import type { Address } from '../http/address.js';
 import { NoAnswer, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions, milliseconds } from '../http/http-options.js';

@@ -139,7 +139,7 @@ async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
     }
 }
 
-/// What a conversion runs its jobs by, where their data goes, from where in the disk, and the listener to its progress.
+/// One conversion: its executor, its output, the guest offset at which it starts, and the listener to its progress.
 struct Conversion<'a, E: Executor> {
     executor: &'a E,
     output: &'a Output<'a, E::Bytes>,
@@ -284,7 +284,7 @@ impl Tally {
         }
     }
 
-    /// Adds a job that accounts for `range`, of which the image stores `data` bytes as data.
+    /// Adds a job for `range`. `data`: the bytes of the range that the image stores as data.
     fn add<B>(&mut self, range: GuestRange, data: u64, executed: ExecutedJob<B>) {
         let done = &mut self.done;
         done.guest_done += range.len();

@@ -212,7 +212,7 @@ impl Planner {
     }
 }
 
-/// A job being planned. It accounts for a part of the disk, of which its guest ranges have the data.
+/// A job being planned. It covers a part of the disk; its guest ranges are where that part has data.
 struct Draft {
     limits: JobLimits,
     hole_limits: HoleLimits,

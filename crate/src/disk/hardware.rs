@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The hardware of a virtual machine. What the configuration does not state is `None`. The names are those of the options of outputs
+/// The hardware of a virtual machine; `None` for what its configuration does not state. The names are those of the options of outputs
 /// with hardware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hardware {

@@ -142,7 +142,7 @@ fn layout_for(format: &OutputFormat, options: &Options, virtual_size: Option<u64
     }
 }
 
-/// What is known of the size of a disk before its conversion.
+/// The size of a disk, as far as it is known before the conversion.
 #[derive(Clone, Copy)]
 pub(super) enum DiskSize {
     Known(u64),
