@@ -76,6 +76,60 @@ pub const SMALL_BLOCK: u64 = 1 << 20;
 /// How much of a file is read at once to find its blocks, in bytes.
 const WINDOW: u64 = 1 << 20;
 
+/// The size of a piece of an index, in bytes, from which on the next entry begins another.
+const INDEX_PIECE: usize = 64 << 10;
+
+/// The sizes of blocks that are being written, in order, for an index of them. Equal ones that follow one another take memory once.
+#[derive(Default)]
+pub struct BlockSizes(Vec<BlockSize>);
+
+struct BlockSize {
+    /// Of the block in the file, and of its data.
+    len: u32,
+    data: u32,
+    times: u32,
+}
+
+impl BlockSizes {
+    /// Adds `times` blocks of `len` bytes with `data` bytes of data each. Returns whether there was memory for them.
+    pub fn add(&mut self, len: u32, data: u32, times: u32) -> bool {
+        match self.0.last_mut() {
+            Some(last) if (last.len, last.data) == (len, data) => {
+                last.times += times;
+                true
+            }
+            _ => {
+                let has_room = self.0.try_reserve(1).is_ok();
+                if has_room {
+                    self.0.push(BlockSize { len, data, times });
+                }
+                has_room
+            }
+        }
+    }
+
+    /// Returns the number of blocks.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|size| u64::from(size.times)).sum()
+    }
+
+    /// Returns the entries of the index, each as `put` appends the two sizes, as pieces that are each repeated a number of times.
+    pub fn entries(self, put: impl Fn(u32, u32, &mut Vec<u8>)) -> Vec<(Vec<u8>, u64)> {
+        let mut pieces: Vec<(Vec<u8>, u64)> = Vec::new();
+        for BlockSize { len, data, times } in self.0 {
+            match pieces.last_mut() {
+                Some((piece, 1)) if times == 1 && piece.len() < INDEX_PIECE => put(len, data, piece),
+                _ => {
+                    let mut piece = Vec::new();
+                    put(len, data, &mut piece);
+                    pieces.push((piece, times.into()));
+                }
+            }
+        }
+        pieces
+    }
+}
+
 /// Collects blocks that follow one another in the file and need no bytes around them. Joins small ones, and those without data, with
 /// the ones before.
 #[derive(Default)]
@@ -262,5 +316,15 @@ mod tests {
         assert!(
             found.iter().enumerate().all(|(at, block)| (block.start, block.len) == (at as u64 * 4096, at as u64 & 255))
         );
+    }
+
+    #[test]
+    fn an_index_has_each_block_once() {
+        let blocks = [(5, 10, 1), (5, 10, 2), (6, 10, 1), (7, 3, 1), (6, 10, 4), (1, 2, 1)];
+        let mut sizes = BlockSizes::default();
+        assert!(blocks.iter().all(|&(len, data, times)| sizes.add(len, data, times)));
+        assert_eq!(sizes.count(), 10);
+        let pieces = sizes.entries(|len, data, bytes| bytes.extend([len as u8, data as u8]));
+        assert_eq!(pieces, [(vec![5, 10], 3), (vec![6, 10, 7, 3], 1), (vec![6, 10], 4), (vec![1, 2], 1)]);
     }
 }

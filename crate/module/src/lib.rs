@@ -13,7 +13,8 @@ mod host;
 mod streams;
 
 pub use blocks::{
-    BeginSearch, Block, BlockFile, BlockSearch, JoinedBlocks, SMALL_BLOCK, Search, SearchStep, SearchedFile, blocks_in,
+    BeginSearch, Block, BlockFile, BlockSearch, BlockSizes, JoinedBlocks, SMALL_BLOCK, Search, SearchStep,
+    SearchedFile, blocks_in,
 };
 pub use decoding::{
     Buffers, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, Step,

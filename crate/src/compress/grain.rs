@@ -2,7 +2,6 @@
 //! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
 use super::decoding_damage::{DecompressError, GRAIN_MISPLACED, GRAIN_OVERSIZED};
-
 use crate::error;
 use crate::offsets::{GuestOffset, SECTOR};
 use crate::structure::structure;

@@ -48,11 +48,11 @@ trait Index: Default + 'static {
     fn header() -> Vec<u8>;
     /// Adds `times` blocks of `len` bytes, `padding` bytes of which do not count, with `data` bytes of the disk each. Returns
     /// whether there was memory for them.
-    fn add(&mut self, len: u64, padding: u8, data: u64, times: u64) -> bool;
+    fn add(&mut self, len: u32, padding: u8, data: u32, times: u32) -> bool;
     /// A block of `len` zeros, and how many of its bytes do not count.
     fn zero_block(len: u32) -> (Vec<u8>, u8);
     /// The bytes after the last block, as pieces that are each repeated a number of times.
-    fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)>;
+    fn end(self) -> Vec<(Vec<u8>, u64)>;
 }
 
 impl Index for decant_zstd::SeekTable {
@@ -63,16 +63,15 @@ impl Index for decant_zstd::SeekTable {
         Vec::new()
     }
 
-    fn add(&mut self, len: u64, _padding: u8, data: u64, times: u64) -> bool {
-        // The layout has checked that there are not more.
-        Self::add(self, len as u32, data as u32, times as u32)
+    fn add(&mut self, len: u32, _padding: u8, data: u32, times: u32) -> bool {
+        Self::add(self, len, data, times)
     }
 
     fn zero_block(len: u32) -> (Vec<u8>, u8) {
         (decant_zstd::zero_frame(len), 0)
     }
 
-    fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)> {
+    fn end(self) -> Vec<(Vec<u8>, u64)> {
         self.pieces()
     }
 }
@@ -85,8 +84,8 @@ impl Index for decant_xz::Stream {
         Self::header()
     }
 
-    fn add(&mut self, len: u64, padding: u8, data: u64, times: u64) -> bool {
-        Self::add(self, len - u64::from(padding), data, times)
+    fn add(&mut self, len: u32, padding: u8, data: u32, times: u32) -> bool {
+        Self::add(self, len - u32::from(padding), data, times)
     }
 
     fn zero_block(len: u32) -> (Vec<u8>, u8) {
@@ -95,8 +94,8 @@ impl Index for decant_xz::Stream {
         (block, padding)
     }
 
-    fn end(self) -> impl Iterator<Item = (Vec<u8>, u64)> {
-        Self::end(self).into_iter()
+    fn end(self) -> Vec<(Vec<u8>, u64)> {
+        Self::end(self)
     }
 }
 
@@ -160,7 +159,8 @@ impl<I: Default> Default for BlockAssembler<I> {
 impl<I: Index> BlockAssembler<I> {
     fn count(&mut self, len: usize, padding: u8, data: u64, times: u64) -> Result<()> {
         self.end += len as u64 * times;
-        let is_counted = self.index.add(len as u64, padding, data, times);
+        // The layout has checked that there are not more.
+        let is_counted = self.index.add(len as u32, padding, data as u32, times as u32);
         if is_counted { Ok(()) } else { Err(Error::out_of_memory(len)) }
     }
 

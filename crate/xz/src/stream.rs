@@ -2,6 +2,7 @@
 
 use crate::{MAGIC, UNIT};
 use decant_codec::crc;
+use decant_module::BlockSizes;
 
 /// The length of a CRC-32, in bytes.
 pub(crate) const CRC: usize = 4;
@@ -42,12 +43,9 @@ pub fn padding(header: &[u8]) -> usize {
     compressed.wrapping_neg() % UNIT
 }
 
-/// A stream that is being written: its blocks are elsewhere. Blocks of the same sizes that follow one another take memory once.
+/// A stream that is being written: its blocks are elsewhere.
 #[derive(Default)]
-pub struct Stream {
-    records: Vec<(Vec<u8>, u64)>,
-    blocks: u64,
-}
+pub struct Stream(BlockSizes);
 
 impl Stream {
     /// The bytes before the first block.
@@ -57,30 +55,19 @@ impl Stream {
 
     /// Adds `times` blocks of `unpadded` bytes without padding, each with `data` bytes of data: at most [`MAX_BLOCKS`] in all.
     /// Returns whether there was memory for them.
-    pub fn add(&mut self, unpadded: u64, data: u64, times: u64) -> bool {
-        let mut record = Vec::new();
-        put_integer(unpadded, &mut record);
-        put_integer(data, &mut record);
-        self.blocks += times;
-        if let Some((last, count)) = self.records.last_mut()
-            && *last == record
-        {
-            *count += times;
-            return true;
-        }
-        if self.records.try_reserve(1).is_err() {
-            return false;
-        }
-        self.records.push((record, times));
-        true
+    pub fn add(&mut self, unpadded: u32, data: u32, times: u32) -> bool {
+        self.0.add(unpadded, data, times)
     }
 
     /// Returns the bytes after the last block, the index and the footer, as pieces that are each repeated a number of times.
     pub fn end(self) -> Vec<(Vec<u8>, u64)> {
         let mut start = vec![0];
-        put_integer(self.blocks, &mut start);
+        put_integer(self.0.count(), &mut start);
         let mut pieces = vec![(start, 1)];
-        pieces.extend(self.records);
+        pieces.extend(self.0.entries(|unpadded, data, bytes| {
+            put_integer(unpadded.into(), bytes);
+            put_integer(data.into(), bytes);
+        }));
         let len: u64 = pieces.iter().map(|(bytes, times)| bytes.len() as u64 * times).sum();
         let padded = len.next_multiple_of(UNIT as u64);
         pieces.push((vec![0; (padded - len) as usize], 1));

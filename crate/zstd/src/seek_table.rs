@@ -1,7 +1,7 @@
 //! The seek table at the end of a file of frames (the seekable format, 0.1.0): a skippable frame with an entry for each frame,
 //! and a footer.
 
-use decant_module::SKIPPABLE_HEADER;
+use decant_module::{BlockSizes, SKIPPABLE_HEADER};
 
 /// The magic number of a skippable frame with a seek table.
 pub(crate) const SEEK_TABLE: u32 = 0x184d_2a5e;
@@ -20,48 +20,28 @@ const ENTRY: u64 = 8;
 /// The maximum number of frames in a table: its length in the header of the skippable frame has 32 bits.
 pub const MAX_FRAMES: u64 = (u32::MAX as u64 - FOOTER) / ENTRY;
 
-/// The seek table of a file that is being written. Frames of the same length and content size that follow one another take
-/// memory once.
+/// The seek table of a file that is being written.
 #[derive(Default)]
-pub struct SeekTable {
-    entries: Vec<(Entry, u32)>,
-    frames: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Entry {
-    len: u32,
-    content: u32,
-}
+pub struct SeekTable(BlockSizes);
 
 impl SeekTable {
     /// Adds `times` frames of `len` bytes, each with `content` bytes of content: at most [`MAX_FRAMES`] in all. Returns
     /// whether there was memory for them.
     pub fn add(&mut self, len: u32, content: u32, times: u32) -> bool {
-        let entry = Entry { len, content };
-        self.frames += times;
-        if let Some((last, count)) = self.entries.last_mut()
-            && *last == entry
-        {
-            *count += times;
-            return true;
-        }
-        if self.entries.try_reserve(1).is_err() {
-            return false;
-        }
-        self.entries.push((entry, times));
-        true
+        self.0.add(len, content, times)
     }
 
     /// Returns the bytes of the table, as pieces that are each repeated a number of times.
-    pub fn pieces(self) -> impl Iterator<Item = (Vec<u8>, u64)> {
-        let len = u64::from(self.frames) * ENTRY + FOOTER;
+    pub fn pieces(self) -> Vec<(Vec<u8>, u64)> {
+        let frames = self.0.count();
+        let len = frames * ENTRY + FOOTER;
         let header = [SEEK_TABLE.to_le_bytes(), (len as u32).to_le_bytes()].concat();
         debug_assert_eq!(header.len(), SKIPPABLE_HEADER);
-        let footer = [&self.frames.to_le_bytes()[..], &[0], &SEEKABLE_MAGIC].concat();
-        let entries = self.entries.into_iter().map(|(Entry { len, content }, times)| {
-            ([len.to_le_bytes(), content.to_le_bytes()].concat(), u64::from(times))
+        let footer = [&(frames as u32).to_le_bytes()[..], &[0], &SEEKABLE_MAGIC].concat();
+        let entries = self.0.entries(|len, content, bytes| {
+            bytes.extend_from_slice(&len.to_le_bytes());
+            bytes.extend_from_slice(&content.to_le_bytes());
         });
-        std::iter::once((header, 1)).chain(entries).chain(std::iter::once((footer, 1)))
+        [vec![(header, 1)], entries, vec![(footer, 1)]].concat()
     }
 }
