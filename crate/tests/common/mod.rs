@@ -44,6 +44,7 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
@@ -117,18 +118,10 @@ pub struct MemoryTarget {
     pub holes: RefCell<Vec<(u64, u64)>>,
     pub finished: Cell<bool>,
     pub aborted: Cell<bool>,
-    /// For an assembled output, whose writes and holes begin anywhere: the state of each byte.
-    assembled: RefCell<Option<Vec<Byte>>>,
+    /// For an assembled output, whose writes and holes begin anywhere: the covered ranges in ascending order. No two touch.
+    assembled: RefCell<Option<Vec<Range<usize>>>>,
     /// The size was not known.
     grows: Cell<bool>,
-}
-
-/// The state of a byte of an assembled output.
-#[derive(Clone, Copy, PartialEq)]
-enum Byte {
-    Nothing,
-    Hole,
-    Data,
 }
 
 /// The unit in which a target checks that nothing is written twice.
@@ -174,19 +167,25 @@ impl MemoryTarget {
 
     /// Covers bytes of an assembled output. Only the start may come after other bytes, and no byte is covered
     /// twice.
-    fn cover_bytes(&self, covered: &mut Vec<Byte>, start: usize, end: usize, with: Byte) {
+    fn cover_bytes(&self, covered: &mut Vec<Range<usize>>, start: usize, end: usize) {
         assert!(!self.finished.get() && !self.aborted.get());
+        let len = covered.last().map_or(0, |last| last.end);
         assert!(
-            start < end && (start >= covered.len() || (end as u64) <= self.abilities.late_start),
+            start < end && (start >= len || (end as u64) <= self.abilities.late_start),
             "out of order: {start}..{end}"
         );
-        if end > covered.len() {
-            covered.resize(end, Byte::Nothing);
+        if end > len {
             self.bytes.borrow_mut().resize(end, self.unwritten());
         }
-        for byte in &mut covered[start..end] {
-            assert!(*byte == Byte::Nothing, "written twice: {start}..{end}");
-            *byte = with;
+        let at = covered.partition_point(|range| range.end <= start);
+        assert!(covered.get(at).is_none_or(|next| end <= next.start), "written twice: {start}..{end}");
+        let touches_before = at > 0 && covered[at - 1].end == start;
+        let touches_next = covered.get(at).is_some_and(|next| next.start == end);
+        match (touches_before, touches_next) {
+            (true, true) => covered[at - 1].end = covered.remove(at).end,
+            (true, false) => covered[at - 1].end = end,
+            (false, true) => covered[at].start = start,
+            (false, false) => covered.insert(at, start..end),
         }
     }
 
@@ -197,7 +196,7 @@ impl MemoryTarget {
     fn take(&self, bytes: &[u8], run: &Run) {
         let (start, end) = (run.offset as usize, run.end() as usize);
         if let Some(covered) = &mut *self.assembled.borrow_mut() {
-            self.cover_bytes(covered, start, end, Byte::Data);
+            self.cover_bytes(covered, start, end);
         } else {
             assert!(run.offset.is_multiple_of(BLOCK), "a run does not start at a block: {run:?}");
             self.cover(start, end);
@@ -231,7 +230,7 @@ impl Target<Vec<u8>> for MemoryTarget {
         assert_ne!(self.abilities.holes, Holes::Skip, "a hole is told");
         let (start, end) = (offset as usize, (offset + len) as usize);
         match &mut *self.assembled.borrow_mut() {
-            Some(covered) => self.cover_bytes(covered, start, end, Byte::Hole),
+            Some(covered) => self.cover_bytes(covered, start, end),
             None => self.cover(start, end),
         }
         self.bytes.borrow_mut()[start..end].fill(0);
@@ -241,7 +240,7 @@ impl Target<Vec<u8>> for MemoryTarget {
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
         let all = match &*self.assembled.borrow() {
-            Some(covered) => covered.iter().all(|&byte| byte != Byte::Nothing),
+            Some(covered) => covered.len() <= 1 && covered.first().is_none_or(|first| first.start == 0),
             None => self.covered.borrow().iter().all(|&covered| covered),
         };
         assert!(self.abilities.holes == Holes::Skip || all, "a hole is not told");
