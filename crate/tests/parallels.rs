@@ -195,7 +195,7 @@ fn bundles_that_are_broken() {
             "another size of an image",
             xml.replace(">17<", ">18<"),
             Corrupt,
-            "has 8704 bytes of the disk, but its descriptor says 9216",
+            "has a virtual size of 8704 bytes, but the descriptor states 9216 bytes",
         ),
     ];
     for (what, xml, kind, part) in rows {

@@ -217,7 +217,7 @@ fn what_cannot_be_joined_is_refused() {
             ErrorKind::Usage,
             "usage",
             Vec::new(),
-            "'b/d.002' matches more than one of the files, and is a part of the image".to_owned(),
+            "'b/d.002' matches more than one file, and is a part of the image".to_owned(),
         ),
     ];
     for file in &packed {

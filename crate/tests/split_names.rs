@@ -200,7 +200,7 @@ fn gaps() {
 #[test]
 fn the_same_part_twice_is_refused() {
     let error = part_among(&["d.001", "a/d.002", "b/d.002"]).unwrap_err();
-    let expected = "'b/d.002' matches more than one of the files, and is a part of the image";
+    let expected = "'b/d.002' matches more than one file, and is a part of the image";
     assert_eq!((error.kind.name(), error.message()), ("usage", expected.to_owned()));
 }
 

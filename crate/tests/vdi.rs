@@ -141,7 +141,7 @@ fn chains_that_are_broken() {
             Corrupt,
             "the parent has changed since 'image.vdi' was created over it",
         ),
-        ("two copies", &[("x", middle), ("y", middle), ("z", base)], Usage, "more than one of the files"),
+        ("two copies", &[("x", middle), ("y", middle), ("z", base)], Usage, "more than one file"),
         ("another disk by that name", &[(MIDDLE, base)], Corrupt, "not the parent of 'image.vdi'"),
         ("a circle", &[("x", &circle), ("y", top)], MissingFile, "the parent of 'y'"),
     ];

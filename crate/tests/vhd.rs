@@ -342,7 +342,7 @@ fn chains_that_are_broken() {
         ("the base alone", &[("base.vhd", base)], MissingFile, "middle.vhd"),
         ("the middle alone", &[("middle.vhd", middle)], MissingFile, "base.vhd"),
         ("another disk of that name", &[("middle.vhd", &other), ("base.vhd", base)], Corrupt, "not the parent of"),
-        ("two copies", &[("x", middle), ("y", middle), ("base.vhd", base)], Usage, "more than one of the files"),
+        ("two copies", &[("x", middle), ("y", middle), ("base.vhd", base)], Usage, "more than one file"),
         ("a circle", &[("x", &circle), ("top.vhd", top)], MissingFile, "the parent of 'top.vhd'"),
     ];
     for (what, below, kind, part) in cases {

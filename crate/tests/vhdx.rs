@@ -167,7 +167,7 @@ fn chains_that_are_broken() {
         ("the base alone", &[("base.vhdx", base)], MissingFile, "middle.vhdx"),
         ("the middle alone", &[("middle.vhdx", middle)], MissingFile, "01010101-0101-0101-0101-010101010101"),
         ("another disk of that name", &[("middle.vhdx", &other), ("base.vhdx", base)], Corrupt, "not the parent of"),
-        ("two copies", &[("x", middle), ("y", middle), ("base.vhdx", base)], Usage, "more than one of the files"),
+        ("two copies", &[("x", middle), ("y", middle), ("base.vhdx", base)], Usage, "more than one file"),
     ];
     for (what, below, kind, part) in cases {
         let error = with(top, below).bytes().unwrap_err();

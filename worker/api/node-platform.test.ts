@@ -165,9 +165,9 @@ describe('an output', () => {
     expect((await targetFor(new URL('file:///tmp/x'))).resumes).toBe(true);
   });
 
-  test('cannot be a URL of a server', async () => {
+  test('cannot be an http or https URL', async () => {
     await expect(targetFor('http://127.0.0.1/x')).rejects.toThrow(
-      usage(expect.stringContaining('cannot be a URL of a server')),
+      usage(expect.stringContaining('cannot be an http or https URL')),
     );
   });
 

@@ -40,7 +40,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (!(blob instanceof Blob)) {
     throw new DecantError(
       'usage',
-      'In Node, an image must be a path, a URL of a file or of http or https, a Blob, a Uint8Array, an ArrayBuffer, a FileHandle, a ReadableStream, a Readable or an object with size and read',
+      'In Node, an image must be a path, a file, http or https URL, a Blob, a Uint8Array, an ArrayBuffer, a FileHandle, a ReadableStream, a Readable or an object with size and read',
     );
   }
   try {
@@ -79,7 +79,7 @@ export const node: Platform = {
   },
   async target(output, sources, options) {
     if (isHttp(output))
-      throw new DecantError('usage', 'An output cannot be a URL of a server; use a file, or a target of decant/upload');
+      throw new DecantError('usage', 'An output cannot be an http or https URL; write to a file, or use a target from decant/upload');
     if (typeof output === 'string' || output instanceof URL) {
       return new PathTarget(
         toPath(output),

@@ -388,7 +388,7 @@ impl InnerFile {
 
 /// The error for a compressed disk in `container` that must be read together with its parent.
 pub(super) fn packed_delta(container: &str) -> Error {
-    let message = "The virtual machine's description states a parent for this disk, which must be read together with it, but it is \
+    let message = "The virtual machine's description states a parent for this disk, so both must be read together, but the disk is \
                    compressed; unpack the files of the disk first";
     not_read_in_order(message.to_owned(), Some(container))
 }

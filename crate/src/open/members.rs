@@ -314,7 +314,7 @@ fn no_disk(container: &str, name: &str) -> Error {
 pub(crate) fn unmarked(containers: &[ContainerInfo]) -> Error {
     let name = containers.last().map_or("container", |container| container.name);
     let message = format!(
-        "The image is truncated, or appears to be: the {name} archive has no end mark, and nothing else shows whether its \
+        "The image may be truncated: the {name} archive has no end mark, and nothing else shows whether its \
          disk is complete"
     );
     let error = Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").advised(COPY_AGAIN);

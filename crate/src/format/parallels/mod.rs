@@ -146,7 +146,8 @@ impl Parallels {
                 let header = ParallelsHeader::validated(&head, part.source.size()).map_err(within)?;
                 let size = header.virtual_size();
                 if size != *len {
-                    let what = format!("the image has {size} bytes of the disk, but its descriptor says {len}");
+                    let what =
+                        format!("the image has a virtual size of {size} bytes, but the descriptor states {len} bytes");
                     return Err(within(Error::corrupt(what, HostOffset(ParallelsHeader::nb_sectors))));
                 }
                 let _ = known.set(header);

@@ -86,7 +86,7 @@ impl VmdkExtent {
         let fits = (self.len..self.len + sparse.grain).contains(&sparse.capacity);
         if !fits && !salvage {
             let (has, wanted) = (sparse.capacity, self.len);
-            let what = format!("the extent has {has} bytes of the disk, but its descriptor says {wanted}");
+            let what = format!("the extent has a capacity of {has} bytes, but the descriptor states {wanted} bytes");
             return Err(Error::corrupt(what, sparse.capacity_place));
         }
         let _ = header.set(sparse);

@@ -86,7 +86,7 @@ impl StatedSpec {
 }
 
 impl OpenSpec {
-    /// Converts the parameters to the image's input and options. `in_place` decodes compressed files.
+    /// Converts the parameters to the image's input and options. `in_place` decodes compressed files that are read at any position.
     pub(super) fn read(&self, in_place: InPlace) -> (Input, OpenOptions) {
         let companion = |spec: JsValue| {
             let spec: CompanionSpec = spec.unchecked_into();

@@ -69,7 +69,7 @@ impl<'a> Companions<'a> {
             [] if paths.iter().any(|path| above.contains(&&path[..])) => Err(Error::new(
                 ErrorKind::Corrupt,
                 format!(
-                    "The image is corrupt: its {role} '{}' is an image above it, or itself",
+                    "The image is corrupt: its {role} '{}' is the image itself, or an image that is based on it",
                     shown(&reference.name)
                 ),
             )),
@@ -77,14 +77,14 @@ impl<'a> Companions<'a> {
             [at] if self.given[at].is_image => Err(ambiguous(&reference.name, role, "the image itself")),
             [at] if is_unclear && self.given[at].stated_name().contains(['/', '\\']) => {
                 let given = shown(self.given[at].stated_name());
-                let what = format!("'{given}' in its last part only, in which an image above does too");
+                let what = format!("only the file name of '{given}', which an image above it in the chain also has");
                 Err(ambiguous(&reference.name, role, &what))
             }
             [at] => {
                 self.used[at] = true;
                 Ok(Some(FileId(at as u16 + 1)))
             }
-            _ => Err(ambiguous(&reference.name, role, "more than one of the files")),
+            _ => Err(ambiguous(&reference.name, role, "more than one file")),
         }
     }
 
@@ -149,7 +149,7 @@ fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec
 
 /// The error for a reference called `name` that matches `what`, so that it is uncertain which file it means.
 pub(super) fn ambiguous(name: &str, role: Role, what: &str) -> Error {
-    let message = format!("'{}', the image's {role}, matches {what}; give the right one that name", shown(name));
+    let message = format!("'{}', the image's {role}, matches {what}; give the right file that name", shown(name));
     Error::new(ErrorKind::Usage, message).coded("ambiguous-file").field("file", name)
 }
 

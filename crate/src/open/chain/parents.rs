@@ -79,7 +79,7 @@ impl ParentSearch {
                 companions.take(id);
                 Ok(Some(id))
             }
-            _ => Err(ambiguous(&reference.name, reference.role, "more than one of the files")),
+            _ => Err(ambiguous(&reference.name, reference.role, "more than one file")),
         }
     }
 

@@ -81,7 +81,7 @@ fn first_of(paths: Vec<String>, find: impl Fn(&str) -> Vec<usize>) -> Vec<usize>
 
 /// The error for a disk whose file is unclear: `files` have its name, or one has the name of several disks.
 fn ambiguous(path: &str, files: usize) -> Error {
-    let what = if files > 1 { "more than one of the files" } else { "a file that matches another disk too" };
+    let what = if files > 1 { "more than one file" } else { "a file that matches another disk too" };
     let message = format!("'{}', a disk of the virtual machine, matches {what}", shown(path));
     Error::new(ErrorKind::Usage, message).coded("ambiguous-file").field("file", base_name(path))
 }

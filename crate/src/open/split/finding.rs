@@ -203,7 +203,7 @@ pub fn part_among(names: &[&str]) -> Result<Option<PartOfFile>> {
         return Ok(Some(PartOfFile { first, ..Default::default() }));
     }
     if let Some(at) = duplicate {
-        let message = format!("'{}' matches more than one of the files, and is a part of the image", shown(names[at]));
+        let message = format!("'{}' matches more than one file, and is a part of the image", shown(names[at]));
         return Err(Error::new(ErrorKind::Usage, message));
     }
     Ok(Some(PartOfFile { next: parts[1..].to_vec(), missing, ..Default::default() }))

@@ -26,7 +26,7 @@ fn header_and_tables() {
         ("compressed, but not how", &[(8, &no_markers)], Fails(Corrupt, "does not say how")),
         ("another compression", &[(77, &[2, 0])], Fails(Unsupported, "compression method 2")),
         ("dirty", &[(72, &[1])], Same),
-        ("no capacity, so a descriptor", &[(12, &le64(0))], Fails(Corrupt, "or itself")),
+        ("no capacity, so a descriptor", &[(12, &le64(0))], Fails(Corrupt, "is the image itself")),
         ("capacity of 2^53", &[(12, &le64(1 << 44))], Fails(Limit, "2^53")),
         ("capacity of 2^64", &[(12, &le64(u64::MAX))], Fails(Limit, "2^53")),
         ("grain of 0", &[(20, &le64(0))], Fails(Corrupt, "grain size")),
@@ -101,7 +101,7 @@ fn cowd() {
     let rows: &[Row] = &[
         ("nothing", &[], Same),
         ("version", &[(4, &le32(2))], Fails(Unsupported, "In 'x.vmdk'")),
-        ("a smaller capacity", &[(12, &le32(40))], Fails(Corrupt, "but its descriptor says")),
+        ("a smaller capacity", &[(12, &le32(40))], Fails(Corrupt, "but the descriptor states 204800 bytes")),
         ("grain", &[(16, &le32(0))], Fails(Corrupt, "grain size")),
         ("directory", &[(20, &le32(1 << 20))], Fails(Corrupt, "the grain directory")),
         ("directory's size", &[(24, &le32(0))], Fails(Corrupt, "too small")),
