@@ -423,9 +423,8 @@ export interface AllTexts {
   convertAnother: string;
   /** Above the commands that bring the disk to its place. */
   nextStep: (place: string, shell: 'sh' | 'powershell') => string;
-  /** The words in the commands that stand for the person's own. */
-  replaceWords: (words: string[]) => string;
-  virtio: string;
+  /** Above the fields for what only the person knows of the commands. */
+  ownValues: string;
   /** Copies the commands. */
   copy: string;
   /** Computes the SHA-256 of the result. */

@@ -1,6 +1,6 @@
 // `--for` and `for`: an output for each place, judged by other programs, and the commands that come next.
 
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { decant, program, run } from '../support/command.js';
@@ -11,15 +11,19 @@ import { expect, test } from '../support/node.js';
 const PLACES: [place: string, format: string, next: string | undefined][] = [
   ['raw', 'raw', undefined],
   ['kvm', 'qcow2', 'virt-install '],
-  ['proxmox', 'qcow2', 'qm importdisk VMID '],
+  ['proxmox', 'qcow2', 'qm create VMID '],
   ['vmware', 'vmdk', 'vmkfstools -i '],
-  ['virtualbox', 'vdi', 'VBoxManage storageattach '],
+  ['virtualbox', 'vdi', 'VBoxManage createvm '],
   ['azure', 'vpc', 'az disk create '],
   ['aws', 'vmdk', 'aws s3 cp '],
   ['google', 'tar.gz', 'gcloud storage cp '],
   ['openstack', 'qcow2', 'openstack image create '],
-  ['hyperv', 'vhdx', 'New-VM '],
+  ['hyperv', 'vhdx', 'fsutil sparse setflag '],
+  ['xen', 'vpc', 'vm=$(xe vm-install '],
+  ['nutanix', 'qcow2', 'acli image.create '],
   ['kubevirt', 'qcow2', 'virtctl image-upload '],
+  ['harvester', 'qcow2', 'kubectl create -f - '],
+  ['forklift', 'ova', 'cp '],
   ['incus', 'qcow2', 'incus image '],
   ['utm', 'qcow2', undefined],
   ['digitalocean', 'qcow2', 'doctl compute image create '],
@@ -58,6 +62,7 @@ function rawOf(output: string, format: string, folder: string): { path: string; 
       run('tar', ['-C', folder, '-xzf', output]);
       return { path, format: 'raw' };
     case 'vpc':
+    case 'ova':
       decant('convert', output, path);
       return { path, format: 'raw' };
     default:
@@ -150,6 +155,74 @@ test('the API lists all places, and converts for one', ({ folder }) => {
   ]);
 });
 
+/** The configuration of a machine with two disks. */
+const MACHINE = [
+  'config.version = "8"',
+  'displayName = "Web Server"',
+  'memsize = "4096"',
+  'numvcpus = "4"',
+  'firmware = "efi"',
+  'guestOS = "ubuntu-64"',
+  'scsi0.virtualDev = "pvscsi"',
+  ...['web.vmdk', 'data.vmdk'].flatMap((file, at) => [
+    `scsi0:${at}.present = "TRUE"`,
+    `scsi0:${at}.fileName = "${file}"`,
+  ]),
+];
+
+test('all disks of a machine for a place: one script with its hardware', ({ folder }) => {
+  const [machine, made] = [join(folder, 'web.vmx'), join(folder, 'made')];
+  writeFileSync(machine, MACHINE.join('\n'));
+  for (const file of ['web.vmdk', 'data.vmdk']) qemuImg('create', '-q', '-f', 'vmdk', join(folder, file), '1M');
+  const { status, stderr } = decant('convert', '--for', 'proxmox', '--disk', 'all', machine, `${made}/`);
+  expect(status).toBe(0);
+  const [first, second] = [1, 2].map((number) => join(made, `web-disk${number}.qcow2`));
+  expect(stderr.split('\n')).toEqual([
+    `decant: made '${first}' from 'web.vmdk', disk 1 of 2`,
+    `decant: made '${second}' from 'data.vmdk', disk 2 of 2`,
+    expect.stringMatching(/^decant: note: Linux may need virtio drivers in its initramfs .*: https:\S+$/),
+    'decant: next, with your own VMID, STORAGE:',
+    expect.stringMatching(
+      /^decant: {3}qm create VMID --name web-server --memory 4096 --cores 4 --ostype l26 --bios ovmf .*--efidisk0 STORAGE:1,/,
+    ),
+    `decant:   qm disk import VMID ${first} STORAGE --target-disk scsi0`,
+    `decant:   qm disk import VMID ${second} STORAGE --target-disk scsi1`,
+    'decant:   qm set VMID --boot order=scsi0',
+    '',
+  ]);
+  // With -q, it says nothing.
+  expect(decant('convert', '-q', '--for', 'kvm', '--disk', 'all', machine, `${made}/`).stderr).toBe('');
+});
+
+test('what the configuration does not state, the disk shows', ({ folder }) => {
+  const disk = join(folder, 'disk.raw');
+  const esp = 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B';
+  writeFileSync(disk, '');
+  truncateSync(disk, 16 << 20);
+  run('/usr/sbin/sfdisk', ['-q', disk], { input: `label: gpt\nsize=4MiB, type=${esp}\ntype=linux\n` });
+  const { stderr } = decant('convert', '-f', 'raw', '--for', 'hyperv', disk, join(folder, 'disk.vhdx'));
+  expect(stderr).toContain('-Generation 2 ');
+  expect(stderr).toContain('note: Linux may need Hyper-V drivers in its initramfs');
+});
+
+test('an OVA for a place gets the hardware of its machine', ({ folder }) => {
+  const [machine, made] = [join(folder, 'web.vmx'), join(folder, 'web.ova')];
+  writeFileSync(machine, MACHINE.join('\n'));
+  for (const file of ['web.vmdk', 'data.vmdk']) qemuImg('create', '-q', '-f', 'vmdk', join(folder, file), '1M');
+  const hardware = program<Record<string, unknown>>(
+    `const image = await decant.open(args[0], { companions: args.slice(2), disk: 1 });
+     await image.convert(args[1], { for: 'forklift' });
+     const made = await decant.open(args[1]);
+     console.log(JSON.stringify(made.info.hardware));
+     await Promise.all([image.close(), made.close()]);`,
+    machine,
+    made,
+    join(folder, 'web.vmdk'),
+    join(folder, 'data.vmdk'),
+  );
+  expect(hardware).toMatchObject({ cpus: 4, memory: 2 ** 32, firmware: 'efi', os: 'ubuntu' });
+});
+
 test('a place that the disk does not fit says why', ({ folder }) => {
   const large = join(folder, 'large.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', large, '3T');
@@ -162,6 +235,7 @@ test('a place that the disk does not fit says why', ({ folder }) => {
   );
   expect(refused).toEqual([
     ['azure', 'vhd-too-large'],
+    ['xen', 'vhd-too-large'],
     ['digitalocean', 'place-limit'],
   ]);
 });

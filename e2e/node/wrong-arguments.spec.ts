@@ -139,8 +139,28 @@ test('other functions of the package', () =>
     ],
     ['nextStep', (value) => nextStep(value, { file: 'a', format: 'raw', size: 1, virtualSize: 1 }), isText],
     ['nextStep, the disk', (value) => nextStep('azure', value), isNone],
-    ...options({ file: isText, format: isText, size: isWhole, virtualSize: isWhole }, (given) =>
-      nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1, ...given }),
+    ...options(
+      {
+        file: isText,
+        format: isText,
+        size: isWhole,
+        virtualSize: isWhole,
+        machine: isText,
+        hardware: isObject,
+        contents: isNone,
+      },
+      (given) => nextStep('azure', [{ file: 'a', format: 'raw', size: 1, virtualSize: 1, ...given }]),
+    ),
+    ...options({ cpus: isWhole, memory: isWhole, firmware: isText, os: isText, controller: isText }, (hardware) =>
+      nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1, hardware }),
+    ),
+    [
+      'nextStep, the values',
+      (value) => nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1 }, value),
+      isObject,
+    ],
+    ...options({ GROUP: isText }, (values) =>
+      nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1 }, values as Record<string, string>),
     ),
   ]));
 

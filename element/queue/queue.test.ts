@@ -5,10 +5,15 @@ import { inputNamed } from '../element.test-support.js';
 import type { Bundle } from '../files/bundle.js';
 import { beginOpening } from '../files/opening.js';
 import type { Remedy } from '../steps/state.js';
-import { Queue } from './queue.js';
+import { type Made, Queue } from './queue.js';
 
 const bundle = (name: string): Bundle => ({ top: inputNamed(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
+
+const madeAs = (file: string, place?: string): Made => ({
+  disk: { file, format: 'raw', size: 1, virtualSize: 1 },
+  place,
+});
 
 let queue: Queue;
 const fail = (outcome: string, next: Remedy[] = []) => queue.fail(outcome, beginOpening(bundle('a')), next);
@@ -36,13 +41,13 @@ test.each([
 ])('new images end the results of earlier ones: %s is done, %o wait', (done, waiting) => {
   queue.add([done, ...waiting].map(bundle));
   queue.take();
-  queue.finish('saved', 'a.raw', false);
+  queue.finish('saved', madeAs('a.raw'), false);
   queue.addFirst([bundle('c')]);
   expect(rows(queue)).toEqual(['c', ...waiting].map((name) => `${name} waiting`));
 });
 
 test.each([
-  ['done', () => queue.finish('saved', 'a.raw', false)],
+  ['done', () => queue.finish('saved', madeAs('a.raw'), false)],
   ['failed', () => fail('Cancelled.')],
 ])('when the person leaves an image that is %s, only waiting images stay', (_, settle) => {
   queue.add([bundle('a'), bundle('b')]);
@@ -72,7 +77,7 @@ test('nothing is taken from an empty queue', () => {
 test('an image that is done cannot be taken by its ID', () => {
   queue.add([bundle('a'), bundle('b')]);
   const { id } = queue.take()!;
-  queue.finish('saved', 'a.raw', false);
+  queue.finish('saved', madeAs('a.raw'), false);
   expect(queue.take(id)).toBeUndefined();
   expect(rows(queue)).toEqual(['a done', 'b waiting']);
 });
@@ -80,7 +85,7 @@ test('an image that is done cannot be taken by its ID', () => {
 test('only the current image gets a result', () => {
   queue.add([bundle('a'), bundle('b')]);
   queue.take();
-  queue.finish('saved as a.raw', 'a.raw', false);
+  queue.finish('saved as a.raw', madeAs('a.raw'), false);
   expect(queue.items.map(({ outcome }) => outcome)).toEqual(['saved as a.raw', '']);
   fail('later');
   expect(rows(queue)).toEqual(['a done', 'b waiting']);
@@ -137,7 +142,7 @@ test('images that ask something come last, until only such are left', () => {
   expect(rows(queue)).toEqual(['b current', 'c waiting', 'a waiting']);
   expect(queue.postpone()).toBe(true);
   queue.take();
-  queue.finish('saved', 'a.raw', false);
+  queue.finish('saved', madeAs('a.raw'), false);
   queue.take();
   expect(rows(queue)).toEqual(['c done', 'a current', 'b waiting']);
   expect(queue.postpone()).toBe(false);
@@ -160,7 +165,7 @@ test('an image that has failed can be taken by its ID, with its answers', () => 
 function settleNext(result: string | undefined, isDamaged = false): void {
   queue.take();
   if (result === undefined) fail('no');
-  else queue.finish('saved', result, isDamaged);
+  else queue.finish('saved', madeAs(result), isDamaged);
 }
 
 // (results in their order, what is known of all)
@@ -201,4 +206,23 @@ test('names of files are known until another queue begins', () => {
   expect(queue.made).toEqual(['a.raw', 'c.raw']);
   queue.begin();
   expect(queue.made).toEqual([]);
+});
+
+test('the disks of one archive that were made for the same place are known together, in its order', () => {
+  const archive = bundle('vm.ova');
+  const disk = (number: number): Bundle => ({ ...archive, disk: { number, name: `${number}` } });
+  queue.add([bundle('a'), disk(1), disk(2), disk(3), disk(4)]);
+  const ids = queue.items.map(({ id }) => id);
+  const together = [
+    [0, 'kvm'],
+    [2, 'kvm'],
+    [1, 'kvm'],
+    [3, 'azure'],
+    [4, 'kvm'],
+  ].map(([at, place]) => {
+    queue.take(ids[at as number]);
+    return queue.finish('saved', madeAs(`${at}`, place as string), false).map(({ file }) => file);
+  });
+  expect(together).toEqual([['0'], ['2'], ['1', '2'], ['3'], ['1', '2', '4']]);
+  expect(queue.made).toEqual(['0', '2', '1', '3', '4']);
 });

@@ -1,5 +1,6 @@
 // The images that the person has given, each with its result, and the news about those that are added or taken out.
 
+import type { MadeDisk } from 'decant/places';
 import { type Bundle, labelOf, type Sorted } from '../files/bundle.js';
 import type { InputFile } from '../files/input-file.js';
 import type { Opening } from '../files/opening.js';
@@ -7,6 +8,12 @@ import { sortImages } from '../files/sorting.js';
 import type { Screen } from '../steps/screen.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
+
+/** A disk that was made, and the place that it is for. */
+export interface Made {
+  disk: MadeDisk;
+  place: string | undefined;
+}
 
 interface Item {
   id: number;
@@ -18,6 +25,8 @@ interface Item {
   opening?: Opening;
   /** The steps that were offered after its failure. */
   remedies?: Remedy[];
+  /** The disk that was made of it. */
+  made?: Made;
   /** Whether parts of its disk were lost. */
   isDamaged?: boolean;
   /** Whether it was moved to the end, because it needs an answer. */
@@ -126,10 +135,18 @@ export class Queue {
     return first;
   }
 
-  /** Records that the current item has become the file `made`. */
-  finish(outcome: string, made: string, isDamaged: boolean): void {
-    this.#made.push(made);
-    this.#settle({ status: 'done', outcome, isDamaged });
+  /**
+   * Records that `made` was made of the current item. Returns the disks of its archive or machine that were made for the same place, in
+   * the order of the archive or machine.
+   */
+  finish(outcome: string, made: Made, isDamaged: boolean): MadeDisk[] {
+    const top = this.#items.find(({ status }) => status === 'current')?.bundle.top;
+    this.#made.push(made.disk.file);
+    this.#settle({ status: 'done', outcome, made, isDamaged });
+    return this.#items
+      .filter(({ bundle }) => bundle.top === top)
+      .toSorted((one, other) => (one.bundle.disk?.number ?? 0) - (other.bundle.disk?.number ?? 0))
+      .flatMap(({ made: other }) => (other?.place === made.place && other ? [other.disk] : []));
   }
 
   /** Records that the current item has failed. `opening` opens it again. */

@@ -1,11 +1,11 @@
 // The steps of a conversion: its progress, then the result with its facts and the commands that come next.
 
-import { type MadeDisk, nextStep } from 'decant/places';
+import { nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/picture-view.js';
 import { overallView } from '../queue/queue-view.js';
 import { donePlace, doneTitle, finishingHint, standstill, workTitle } from '../steps/announcement.js';
-import { bottle, facts, heading, noticeView, waitingView } from '../steps/common-views.js';
+import { bottle, facts, heading, noticeView, pageLink, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
@@ -61,7 +61,7 @@ function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
   const method = methodOf(target);
   return html`
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
-    ${state.destination ? nextView(state, controls) : nothing}
+    ${nextView(state, controls)}
     <div class="more">${digestView(state, controls)}</div>
     <details class="more">
       <summary>${texts.details}</summary>
@@ -79,35 +79,37 @@ function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
   `;
 }
 
-/** Places where Windows finds its disk only with drivers of virtio. */
-const VIRTIO = ['kvm', 'proxmox', 'openstack', 'kubevirt', 'incus', 'utm'];
-
-/** Whether there are signs of a Windows on the disk. */
-function hasWindows({ contents }: Step<'done'>): boolean {
-  const parts = contents?.parts ?? [];
-  const isSign = ({ type, fileSystem }: (typeof parts)[number]) =>
-    type === 'Microsoft reserved' || fileSystem?.label === 'System Reserved';
-  return parts.some(isSign) && parts.some(({ fileSystem }) => fileSystem?.name === 'NTFS');
-}
-
-function nextView(state: Step<'done'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  const { result, target, contents } = state;
-  const destination = state.destination!;
-  const { outputSize: size, virtualSize } = result;
-  const made: MadeDisk = { file: target.name, format: destination.output.name, size, virtualSize };
-  const step = nextStep(destination.name, made);
-  const windows = VIRTIO.includes(destination.name) && hasWindows(state);
-  if (!step) return html``;
-  const commands = step.commands.join('\n');
+function nextView({ destination, made, contents }: Step<'done'>, controls: Controls): TemplateResult | typeof nothing {
+  const { texts, values } = controls;
+  const step = destination && nextStep(destination.name, made, values);
+  if (!step) return nothing;
+  const commands = step.commands.map(({ line }) => line).join('\n');
+  const placeholders = new Set(step.commands.flatMap(({ placeholders }) => placeholders));
   return html`
     <section class="next more" aria-labelledby="next">
       <h3 id="next">${texts.nextStep(texts.placeLabel(destination), step.shell)}</h3>
-      <pre part="command" tabindex="0" aria-labelledby="next">${commands}</pre>
-      ${step.replace.length > 0 ? html`<p>${texts.replaceWords(step.replace)}</p>` : nothing}
+      ${placeholders.size > 0 ? valuesView([...placeholders], controls) : nothing}
+      ${commands ? html`<pre part="command" tabindex="0" aria-labelledby="next">${commands}</pre>` : nothing}
       ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
-      ${windows ? html`<p>${texts.virtio}</p>` : nothing}
-      <div class="actions"><button part="button" @click=${() => controls.copy(commands)}>${texts.copy}</button></div>
+      ${step.notices.map((notice) => html`<p>${spoken(texts.notice(notice, undefined))} ${pageLink(notice.fields.source)}</p>`)}
+      ${commands ? html`<div class="actions"><button part="button" @click=${() => controls.copy(commands)}>${texts.copy}</button></div>` : nothing}
     </section>
   `;
 }
+
+/** The fields for what only the person knows of the commands. */
+const valuesView = (placeholders: string[], { texts, values, fillIn }: Controls) => html`
+  <fieldset>
+    <legend>${texts.ownValues}</legend>
+    <div class="values">
+      ${placeholders.map(
+        (placeholder) => html`
+          <label class="field">
+            <span>${placeholder}</span>
+            <input name=${`value-${placeholder}`} part="field" autocomplete="off" autocapitalize="off" spellcheck="false" .value=${values[placeholder] ?? ''} @input=${(event: Event) => fillIn(placeholder, (event.target as HTMLInputElement).value)} />
+          </label>
+        `,
+      )}
+    </div>
+  </fieldset>
+`;

@@ -161,14 +161,21 @@ export class Conversion {
   /** Records the result in the queue, and shows it. */
   #finish(result: Result, meter: ProgressMeter): void {
     const { texts } = this.screen;
-    const { lostBytes, lostRanges, time, outputSize } = result;
+    const { lostBytes, lostRanges, time, outputSize, virtualSize } = result;
+    const { image, output, destination } = this.ready;
+    const { machine, hardware } = image.info;
+    const { contents } = this.#shown;
+    const file = this.target.name;
+    const disk = { file, format: output.name, size: outputSize, virtualSize, machine, hardware, contents };
     this.screen.news = '';
     const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
-    this.queue.finish([texts.queued.saved(this.target), ...lost].join('. '), this.target.name, lostBytes > 0);
+    const outcome = [texts.queued.saved(this.target), ...lost].join('. ');
+    const made = this.queue.finish(outcome, { disk, place: destination?.name }, lostBytes > 0);
     for (const range of result.lost) this.#shown.picture?.lose(range);
     const { rates } = this.#environment ?? {};
     this.screen.send(this.#turn, 'converted', {
       ...this.#shown,
+      made,
       result,
       converting: time.converting / 1000,
       speed: meter.speed(),

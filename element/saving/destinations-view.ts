@@ -1,7 +1,7 @@
 // The places where the disk can run, as tiles.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { spoken } from '../steps/common-views.js';
+import { pageLink, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
@@ -48,7 +48,7 @@ function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
   }
   return [...lines].map(
     ([why, { labels, source }]) =>
-      html`<p class="quiet more">${spoken(`${labels.join(', ')}: ${why}`)}${typeof source === 'string' ? html` <a href=${source} target="_blank" rel="noreferrer">${new URL(source).host}</a>` : nothing}</p>`,
+      html`<p class="quiet more">${spoken(`${labels.join(', ')}: ${why}`)} ${pageLink(source)}</p>`,
   );
 }
 

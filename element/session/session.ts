@@ -34,6 +34,7 @@ export class Session implements Controls {
   readonly #intake: Intake;
   readonly #batch: Batch;
   isChanging = false;
+  values: Readonly<Record<string, string>> = {};
   isChoosingSnapshot = false;
 
   /** Calls `changed` after every visible change. */
@@ -307,6 +308,11 @@ export class Session implements Controls {
     this.#screen.news = '';
     this.#screen.run(digestResult(this.#screen));
   }
+
+  fillIn = (placeholder: string, value: string): void => {
+    this.values = { ...this.values, [placeholder]: value };
+    this.#screen.refresh();
+  };
 
   copy(text: string): void {
     this.#screen.run(

@@ -35,6 +35,7 @@ const done = (kind: Target['kind'], lostBytes = 0): State => ({
   target: target(kind),
   destination: undefined,
   contents: undefined,
+  made: [],
   result: { lostBytes } as Result,
   picture: undefined,
   seconds: 1,

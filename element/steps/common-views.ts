@@ -10,6 +10,10 @@ export const spoken = (text: string): (string | TemplateResult)[] =>
 
 export const noticeView = (text: string): TemplateResult => html`<p class="notice" part="notice">${spoken(text)}</p>`;
 
+/** A link to a page of documentation, if there is one. */
+export const pageLink = (page: unknown): TemplateResult | typeof nothing =>
+  typeof page === 'string' ? html`<a href=${page} target="_blank" rel="noreferrer">${new URL(page).host}</a>` : nothing;
+
 /** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>
   html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;

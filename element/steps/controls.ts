@@ -54,6 +54,8 @@ export interface Controls {
   readonly snapshotIndex: number;
   /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
   readonly isChoosingSnapshot: boolean;
+  /** The person's values for placeholders in commands. They stay for the next image. */
+  readonly values: Readonly<Record<string, string>>;
   /** Whether the section "Change" is open. */
   isChanging: boolean;
 
@@ -107,6 +109,8 @@ export interface Controls {
   downloadAgain(): void;
   cancel(): void;
 
+  /** Puts `value` in place of `placeholder` in commands. */
+  fillIn(placeholder: string, value: string): void;
   /** Computes the SHA-256 of the result. */
   digest(): void;
   /** Copies a text, such as commands, for the person. */

@@ -2,6 +2,7 @@
 
 import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Snapshot, Waiting } from 'decant';
 import type { Contents } from 'decant/contents';
+import type { MadeDisk } from 'decant/places';
 import type { InputFile } from '../files/input-file.js';
 import type { FileNeed } from '../files/opening.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
@@ -198,6 +199,8 @@ export type State =
       target: Target;
       destination: Destination | undefined;
       contents: Contents | undefined;
+      /** The disk; with those of the same archive or machine that were made for the same place before. */
+      made: MadeDisk[];
       result: Result;
       picture: DiskPicture | undefined;
       /** The total time, in seconds. */

@@ -297,6 +297,8 @@ export function germanNotices({ size }: Units): Sentences {
     'hybrid-iso':
       'Die Datei ist ein hybrides ISO-Abbild: ein Dateisystem nach ISO 9660 mit einer Partitionstabelle. Sie wird als rohe Platte gelesen.',
     huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
+    'guest-drivers': ({ label, system, drivers }) =>
+      `${system === 'windows' ? 'Windows' : 'Linux'} braucht ${system === 'windows' ? '' : 'in seinem initramfs '}vielleicht Treiber (${name(drivers)}), um dort zu starten: ${name(label)}. Decant fügt sie nicht hinzu.`,
     'packed-as-raw': ({ format, container }) =>
       `Der Inhalt ist in einem anderen Format (${name(format ?? container)}). Weil das Format „raw“ angegeben ist, werden seine Bytes selbst als Platte gelesen.`,
     'parent-forced': ({ file, wanted, found }) =>

@@ -182,7 +182,6 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       ['KVM', 'sh'],
       ['Hyper-V', 'powershell'],
     ],
-    replaceWords: [[['GROUP']]],
     badName: [['/']],
     longName: [[304, 248]],
     otherExtension: [['.raw', '.vhd']],

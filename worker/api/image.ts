@@ -180,7 +180,7 @@ export class OpenImage {
     }
     const memory = this.sessions.opened.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
     const settled = { ...options, ...memory, signal };
-    if (!describesMachine(this.formats, options.format)) {
+    if (options.for === undefined && !describesMachine(this.formats, options.format)) {
       return this.#use(convertImage(this.#context, output, settled, spool));
     }
     const completed = withHardware(this.#context, output, settled).catch((thrown) => {

@@ -2,10 +2,11 @@
 // states, else what the disk shows. The core has defaults for the rest.
 
 import type { ImageSessions } from '../client-side/image-sessions.js';
-import type { Contents } from '../contents/index.js';
+import { hardwareShown } from '../contents/hardware.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { AnyInfo, MachineHardware, OutputFormat } from '../public/types.js';
+import { loadPlaces } from './output-format.js';
 import { readRange } from './reading.js';
 
 const MIB = 1 << 20;
@@ -20,18 +21,24 @@ interface ImageOfMachine {
 export const describesMachine = (formats: readonly OutputFormat[], name: string | undefined): boolean =>
   formats.find((format) => format.name === name)?.options.some(({ name }) => name === 'cpus') ?? false;
 
-/** Resolves to `options` with the hardware of the machine, which their format describes. Fails as unlocking the image does. */
+/**
+ * Resolves to `options` with the hardware of the machine, if their format, or that of their place, describes a machine. Fails as unlocking
+ * the image does, and with `usage` for an unknown place or a format that it does not accept.
+ */
 export async function withHardware<T extends ConvertOptions & { signal: AbortSignal }>(
   { sessions, info }: ImageOfMachine,
   output: Output,
   options: T,
 ): Promise<T> {
-  const { format, formatOptions: given = {}, signal } = options;
+  const chosen = options.for === undefined ? options : (await loadPlaces()).choiceOf(options);
+  const { format, formatOptions: given = {} } = chosen;
+  if (!describesMachine(sessions.opened.formats, format)) return options;
+  const { signal } = options;
   const extension = sessions.opened.formats.find(({ name }) => name === format)?.extension ?? '';
   const stated = { ...nameFor(output, info, extension), ...optionsOf(info.hardware), ...given };
   const isShown = stated.firmware !== undefined && stated.os !== undefined;
   const shown = isShown || sessions.opened.comesInOrder ? {} : await shownBy(sessions, info, signal);
-  return { ...options, formatOptions: { ...shown, ...stated } };
+  return { ...options, ...(format !== undefined && { format }), formatOptions: { ...shown, ...stated } };
 }
 
 /** The options for `hardware`. */
@@ -81,20 +88,8 @@ async function shownBy(sessions: ImageSessions, info: AnyInfo, signal: AbortSign
   try {
     const read = (offset: number, length: number) => readRange(session, offset, length, signal);
     const contents = await contentsOf(read, info.virtualSize ?? 0).catch(() => undefined);
-    return contents ? optionsFor(contents) : {};
+    return contents ? hardwareShown(contents) : {};
   } finally {
     await session.release();
   }
-}
-
-/** Partitions and file systems of Windows, and of other systems. */
-const OF_WINDOWS = /^(Microsoft reserved|Windows recovery|NTFS|BitLocker|ReFS)$/;
-const OF_OTHERS = /^(Linux|FreeBSD|OpenBSD|NetBSD|Apple|ext[234]|XFS|Btrfs|LVM|LUKS|swap|HFS|APFS)/;
-
-/** The firmware that starts the disk, and Windows if there are signs of no other system. */
-export function optionsFor({ firmware = [], parts }: Contents): Record<string, string> {
-  if (firmware.length === 0) return {};
-  const found = parts.flatMap(({ type = '', fileSystem }) => [type, fileSystem?.name ?? '']);
-  const isWindows = found.some((name) => OF_WINDOWS.test(name)) && !found.some((name) => OF_OTHERS.test(name));
-  return { firmware: firmware.includes('BIOS') ? 'bios' : 'efi', ...(isWindows && { os: 'windows10' }) };
 }

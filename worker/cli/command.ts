@@ -11,7 +11,7 @@ import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
 import { ALL_DISKS } from './command-options.js';
 import { type ConvertCommand, outputOf, printOptions, requirePossible } from './command-output.js';
 import { convertAll, requireFolderForAll } from './convert-all.js';
-import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
+import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { failureRows, failureText } from './failure-text.js';
 import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
@@ -198,7 +198,8 @@ async function conversion(
   const image = imageOf(opened);
   try {
     if (isAll) return exitCode(await convertAll(image.members, open, command, waiting, signal));
-    const isWhole = await convert(image, command, await output(command), waiting, signal);
+    const { isWhole, made } = await convert(image, command, await output(command), waiting, signal);
+    if (command.place !== undefined && made) reportNextStep(command.place, [made]);
     if (!isEncrypted(image)) reportNotEncrypted(command);
     return exitCode(isWhole);
   } finally {

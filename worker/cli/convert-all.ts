@@ -7,9 +7,10 @@ import { DecantError, type Member, toDecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp } from '../http/address.js';
+import type { MadeDisk } from '../public/types.places.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
-import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
+import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { ARCHIVES, COMPRESSED, endingIn, MACHINES } from './formats.js';
 import { imageOf, type OpenDisk } from './open-image.js';
 import { requireOutput } from './output-checks.js';
@@ -27,7 +28,7 @@ export function requireFolderForAll({ opening, output }: ConvertCommand, isFolde
 /**
  * Converts `disks`, which are all disks of the image, into the folder that is the output: each to a file with its number. Stops
  * at the first failure, which names the disk; the complete files stay. Reports each complete file; with `-q` only after a failure.
- * Returns whether all of each disk could be read.
+ * At the end, reports what comes next for all of them together. Returns whether all of each disk could be read.
  */
 export async function convertAll(
   disks: readonly Member[],
@@ -37,6 +38,7 @@ export async function convertAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   const made: string[] = [];
+  const forPlace: MadeDisk[] = [];
   let isWhole = true;
   let isAnyEncrypted = false;
   const newFolder = await mkdir(command.output, { recursive: true }).catch((thrown) => {
@@ -50,7 +52,9 @@ export async function convertAll(
         const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
-        isWhole = (await convert(image, { ...command, output }, output, waiting, signal)) && isWhole;
+        const converted = await convert(image, { ...command, output }, output, waiting, signal);
+        isWhole &&= converted.isWhole;
+        if (converted.made) forPlace.push(converted.made);
         isAnyEncrypted ||= isEncrypted(image);
         made.push(`made '${shownText(output)}' from '${shownText(name)}', ${which}`);
       } finally {
@@ -67,6 +71,7 @@ export async function convertAll(
     if (!command.quiet) report(made.at(-1)!);
   }
   if (!isAnyEncrypted) reportNotEncrypted(command);
+  if (command.place !== undefined && forPlace.length > 0) reportNextStep(command.place, forPlace);
   return isWhole;
 }
 

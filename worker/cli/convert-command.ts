@@ -6,27 +6,38 @@ import type { AnyImage, Output } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';
 import type { Result } from '../public/types.js';
+import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
 import { shownInput } from './operands.js';
 import { report, reportLost, reportUnlisted } from './printing.js';
 import { ProgressLine, type WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 
-/** Converts `image` to `output`, which the command names. Returns whether the whole disk could be read. */
+/** A conversion that is complete. */
+interface Converted {
+  /** Whether the whole disk could be read. */
+  isWhole: boolean;
+  /** The disk for its place, if that follows. */
+  made: MadeDisk | undefined;
+}
+
+/** Converts `image` to `output`, which the command names. */
 export async function convert(
   image: AnyImage,
   command: ConvertCommand,
   output: Output,
   waiting: WaitingLines,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Converted> {
   const result = await run(image, command, output, waiting, signal);
-  if (!command.quiet) {
-    for (const note of command.notes) report(`note: ${note}`);
-    warn(result, command.output);
-    if (command.place !== undefined) reportNextStep(command.place, command, result);
-  }
-  return result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
+  const isWhole = result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
+  if (command.quiet) return { isWhole, made: undefined };
+  for (const note of command.notes) report(`note: ${note}`);
+  warn(result, command.output);
+  if (command.place === undefined) return { isWhole, made: undefined };
+  const refusal = placeRefusal(placeNamed(command.place), result);
+  if (refusal) report(refusal.message);
+  return { isWhole, made: await madeDisk(image, command, result) };
 }
 
 /** Whether a layer of the image is encrypted. */
@@ -94,16 +105,27 @@ function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result
   report(`${name} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
 }
 
-/** Reports the commands that bring the output of the command to `place`, and a limit of the place that it exceeds. */
-function reportNextStep(place: string, { output, format }: ConvertCommand, result: Result): void {
-  const refusal = placeRefusal(placeNamed(place), result);
-  if (refusal) report(refusal.message);
-  // Only a local file has a next step.
-  if (output === STANDARD_OUTPUT || isHttp(output)) return;
-  const { virtualSize, outputSize: size } = result;
-  const step = nextStep(place, { file: output, format, size, virtualSize });
+/** The disk that was converted to the output of the command. Only a local file has a next step. */
+async function madeDisk(
+  image: AnyImage,
+  { output, format }: ConvertCommand,
+  { virtualSize, outputSize: size }: Result,
+): Promise<MadeDisk | undefined> {
+  if (output === STANDARD_OUTPUT || isHttp(output)) return undefined;
+  const { machine, hardware } = image.info;
+  const { contentsOf } = await import('../contents/index.js');
+  // What cannot be read is not known. A conversion has reported damage.
+  const contents = image.streamed ? undefined : await contentsOf(image.read, virtualSize).catch(() => undefined);
+  return { file: output, format, size, virtualSize, machine, hardware, contents };
+}
+
+/** Reports the commands that bring the converted disks of one machine to `place`. */
+export function reportNextStep(place: string, disks: readonly MadeDisk[]): void {
+  const step = nextStep(place, disks);
   if (!step) return;
-  const own = step.replace.length === 0 ? '' : `, with your own ${step.replace.join(', ')}`;
-  report(`next${own}:`);
-  for (const command of step.commands) report(`  ${command}`);
+  for (const { message, fields } of step.notices) report(`note: ${message}: ${fields.source}`);
+  const placeholders = new Set(step.commands.flatMap(({ placeholders }) => placeholders));
+  const own = placeholders.size === 0 ? '' : `, with your own ${[...placeholders].join(', ')}`;
+  if (step.commands.length > 0) report(`next${own}:`);
+  for (const { line } of step.commands) report(`  ${line}`);
 }

@@ -103,6 +103,12 @@ describe('with --for', () => {
     ['proxmox', 'disk.qcow2', { options: { compress: 'off' } }, 'qcow2', { compress: 'off' }],
     ['proxmox', 'disk.raw', {}, 'raw', {}],
     ['aws', 'disk.raw', {}, 'raw', {}],
+    ['aws', 'disk.vhdx', {}, 'vhdx', {}],
+    ['vmware', 'disk.ova', {}, 'ova', {}],
+    ['virtualbox', 'disk.ova', {}, 'ova', {}],
+    ['kubevirt', 'disk.raw.zst', {}, 'raw.zst', {}],
+    ['xen', 'disk', {}, 'vpc', DYNAMIC],
+    ['forklift', 'disk', {}, 'ova', {}],
     ['google', 'disk.tar.gz', {}, 'tar.gz', {}],
     ['vmware', 'disk.vmdk', { options: { hwversion: '7' } }, 'vmdk', { subformat: 'streamOptimized', hwversion: '7' }],
   ] as const) {

@@ -3,7 +3,10 @@
 import type { Place } from '../public/types.places.js';
 import { PLACES } from './registry.js';
 
-export type { MadeDisk, NextStep, Place, PlaceFormat, PlaceLimit } from '../public/types.places.js';
+export type * from '../contents/disk-contents.js';
+export type { ContainerInfo, Fields, Member, Snapshot } from '../errors/errors.js';
+export type { MachineHardware, Notice } from '../public/types.info.js';
+export type { MadeDisk, NextCommand, NextStep, Place, PlaceFormat, PlaceLimit } from '../public/types.places.js';
 export { nextStep } from './next-step.js';
 
 /** All places, the most used ones first. */

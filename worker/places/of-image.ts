@@ -5,7 +5,7 @@ import { type DecantError, toDecantError } from '../errors/errors.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputFormat } from '../public/types.js';
 import type { ImagePlace, Place } from '../public/types.places.js';
-import { type Choice, choicesFor, placeNamed, placeRefusal } from './choice.js';
+import { type Choice, choiceFor, choicesFor, placeNamed, placeRefusal } from './choice.js';
 import { PLACES } from './registry.js';
 
 /**
@@ -23,6 +23,9 @@ export async function formatFor(
   if (!output || refusal) throw refusal;
   return { ...output, formatOptions };
 }
+
+/** Returns the format that a conversion with `for` tries first. Fails with `usage` as `formatFor` does. */
+export const choiceOf = (options: ConvertOptions): Choice => choiceFor(placeNamed(options.for!), options);
 
 /** Resolves to all places, with the output of this image for each. */
 export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace[]> =>

@@ -1,7 +1,8 @@
 // The public types of places: where disks run.
 
+import type { Contents } from '../contents/disk-contents.js';
 import type { ErrorKind, Fields } from '../errors/errors.js';
-import type { Notice } from './types.info.js';
+import type { MachineHardware, Notice } from './types.info.js';
 
 /** An output format that a place accepts. */
 export interface PlaceFormat {
@@ -11,6 +12,8 @@ export interface PlaceFormat {
   required: Record<string, string>;
   /** The options that suit most people. Others may be chosen instead. */
   recommended: Record<string, string>;
+  /** The only firmware that disks in this format boot with there, and the page that states it; missing if either works. */
+  firmware?: { kind: 'bios' | 'efi'; source: string };
 }
 
 /** A limit of a place. A place may have others: only documented limits are listed. */
@@ -35,8 +38,11 @@ export interface Place {
   formats: PlaceFormat[];
   /** Its documented limits. */
   limits: PlaceLimit[];
-  /** The only firmware that disks in these formats boot with there, and the page that states it; missing if either works. */
-  firmware?: { kind: 'bios' | 'uefi'; source: string };
+  /**
+   * The drivers that a system may need to boot there, which a conversion does not install: their name, and for each system that may
+   * lack them a page about them.
+   */
+  drivers?: { name: string; windows?: string; linux?: string };
 }
 
 /** A place, and the output of an image for it. */
@@ -69,14 +75,28 @@ export interface MadeDisk {
   size: number;
   /** The virtual size of the disk, in bytes: `Result.virtualSize`. */
   virtualSize: number;
+  /** The name of its virtual machine: `Info.machine`. */
+  machine?: string | undefined;
+  /** The hardware of that machine: `Info.hardware`. */
+  hardware?: MachineHardware | undefined;
+  /** The contents of the disk, from `contentsOf` of `decant/contents`. They show the firmware and the system if `hardware` does not. */
+  contents?: Contents | undefined;
+}
+
+/** A command of the next step. */
+export interface NextCommand {
+  /** The command, or a comment, in one line. */
+  line: string;
+  /** The placeholders in it: words in capitals, such as `BUCKET`, for a value that only the person knows. */
+  placeholders: string[];
 }
 
 /** The step after a conversion. */
 export interface NextStep {
   /** The shell whose quoting the commands have. */
   shell: 'sh' | 'powershell';
-  /** The commands, in order. */
-  commands: string[];
-  /** The words in the commands that the person must replace, in capitals: `BUCKET`. */
-  replace: string[];
+  /** The commands, in order. There may be none. */
+  commands: NextCommand[];
+  /** What the person should know: code `guest-drivers` of docs/errors.md. */
+  notices: Notice[];
 }

@@ -1,8 +1,8 @@
 // What the content of a disk says about the hardware of its machine.
 
 import { expect, test } from 'vitest';
-import type { Contents, Firmware } from '../contents/index.js';
-import { optionsFor } from './machine-hardware.js';
+import type { Contents, Firmware } from './disk-contents.js';
+import { hardwareShown } from './hardware.js';
 
 const contents = (firmware: Firmware[], parts: [type?: string, fileSystem?: string][]): Contents => ({
   parts: parts.map(([type, name]) => ({
@@ -14,8 +14,8 @@ const contents = (firmware: Firmware[], parts: [type?: string, fileSystem?: stri
   ...(firmware.length > 0 && { firmware }),
 });
 
-// (what, contents, options)
-for (const [what, found, options] of [
+// (what, contents, hardware)
+for (const [what, found, hardware] of [
   ['nothing', contents([], []), {}],
   ['data of Windows', contents([], [['Microsoft data', 'NTFS']]), {}],
   [
@@ -27,14 +27,14 @@ for (const [what, found, options] of [
         ['Linux root', 'ext4'],
       ],
     ),
-    { firmware: 'efi' },
+    { firmware: 'efi', os: 'linux' },
   ],
   [
     'Linux with both',
     contents(['UEFI', 'BIOS'], [['EFI system', 'FAT32'], ['BIOS boot'], ['Linux']]),
-    { firmware: 'bios' },
+    { firmware: 'bios', os: 'linux' },
   ],
-  ['Linux with BIOS', contents(['BIOS'], [['Linux', 'XFS']]), { firmware: 'bios' }],
+  ['Linux with BIOS', contents(['BIOS'], [['Linux', 'XFS']]), { firmware: 'bios', os: 'linux' }],
   [
     'Windows with UEFI',
     contents(['UEFI'], [['EFI system', 'FAT32'], ['Microsoft reserved'], ['Microsoft data', 'NTFS']]),
@@ -55,9 +55,10 @@ for (const [what, found, options] of [
         ['Linux', 'ext4'],
       ],
     ),
-    { firmware: 'efi' },
+    { firmware: 'efi', os: 'linux' },
   ],
+  ['FreeBSD', contents(['UEFI'], [['EFI system', 'FAT32'], ['FreeBSD swap'], ['FreeBSD ZFS']]), { firmware: 'efi' }],
   ['an unknown system', contents(['UEFI'], [['EFI system', 'FAT32']]), { firmware: 'efi' }],
 ] as const) {
-  test(what, () => expect(optionsFor(found)).toEqual(options));
+  test(what, () => expect(hardwareShown(found)).toEqual(hardware));
 }
