@@ -203,6 +203,8 @@ export const styles = css`
   .asking .actions { margin-top: calc(var(--decant-space) * 0.75); }
   .next { margin: var(--decant-space) 0; padding: calc(var(--decant-space) * 0.75) var(--decant-space) var(--decant-space); border: 1px solid var(--decant-accent); border-radius: var(--decant-radius-box); }
   .next h3 { margin: 0; font-size: 1em; }
+  .next legend { color: var(--decant-quiet); font-weight: inherit; }
+  .next .field { margin: 0 0 calc(var(--decant-space) * 0.5); }
   .values { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 14em), 1fr)); gap: 0 calc(var(--decant-space) * 0.75); }
   .next .actions { margin-top: calc(var(--decant-space) * 0.5); }
   .queue { margin-top: calc(var(--decant-space) * 1.5); }

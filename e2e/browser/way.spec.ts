@@ -1,8 +1,10 @@
 // The shortest way: an image, a place, one button. Nothing is unfolded.
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
 import { hashFile, images, qemuImg } from '../support/images.js';
-import { choose, look } from '../support/page.js';
+import { choose, drop, look } from '../support/page.js';
 
 test.use({ opensFolds: false, viewport: { width: 1280, height: 720 } });
 
@@ -39,12 +41,15 @@ test('a place is chosen and remembered, one button converts, and the next step i
   const path = testInfo.outputPath('converted.qcow2');
   await (await download).saveAs(path);
   qemuImg('compare', path, images.zlib());
-  const command = 'qm importdisk VMID zlib-converted.qcow2 STORAGE';
-  await expect(page.getByText(command)).toBeVisible();
-  await expect(page.getByText('Replace VMID, STORAGE with your own.')).toBeVisible();
+  const commands = page.getByRole('region', { name: 'Next, for Proxmox VE' });
+  await expect(commands).toContainText('qm disk import VMID zlib-converted.qcow2 STORAGE --target-disk scsi0');
+  await commands.getByLabel('VMID').fill('105');
+  await commands.getByLabel('STORAGE').fill('my disks');
+  const filled = "qm disk import 105 zlib-converted.qcow2 'my disks' --target-disk scsi0";
+  await expect(commands).toContainText(filled);
   await page.getByRole('button', { name: 'Copy' }).click();
   await expect(page.getByText('Copied.').first()).toBeVisible();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(command);
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(`\n${filled}\n`);
   await page.getByRole('button', { name: 'Compute its SHA-256' }).click();
   await expect(page.getByText(hashFile(path))).toBeVisible();
   await page.getByRole('button', { name: 'Copy SHA-256' }).click();
@@ -53,6 +58,37 @@ test('a place is chosen and remembered, one button converts, and the next step i
   await page.reload();
   await choose(page, images.states());
   await expect(place(page, 'Proxmox VE')).toBeChecked();
+});
+
+test('all disks of a machine have one script, with its hardware', { tag: '@full' }, async ({ page }, testInfo) => {
+  const vm = testInfo.outputPath('vm');
+  mkdirSync(vm);
+  const disks = ['web.vmdk', 'data.vmdk'];
+  for (const file of disks) qemuImg('create', '-q', '-f', 'vmdk', join(vm, file), '1M');
+  const hardware = [
+    'displayName = "Web Server"',
+    'memsize = "4096"',
+    'numvcpus = "4"',
+    'guestOS = "windows2019srv-64"',
+  ];
+  const names = disks.map((file, at) => `sata0:${at}.fileName = "${file}"`);
+  writeFileSync(join(vm, 'web.vmx'), ['config.version = "8"', ...hardware, ...names].join('\n'));
+  await open(page);
+  await drop(page, vm);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await place(page, 'Proxmox VE').check();
+  await page.getByRole('button', { name: 'Convert all 2' }).click();
+  const commands = page.getByRole('region', { name: 'Next, for Proxmox VE' }).locator('pre');
+  await expect(commands).toHaveText(
+    [
+      'qm create VMID --name web-server --memory 4096 --cores 4 --ostype win10 --scsihw virtio-scsi-single --net0 e1000,bridge=vmbr0',
+      'qm disk import VMID web-disk1.qcow2 STORAGE --target-disk sata0',
+      'qm disk import VMID web-disk2.qcow2 STORAGE --target-disk sata1',
+      'qm set VMID --boot order=sata0',
+    ].join('\n'),
+  );
+  await expect(page.getByText('Windows may need virtio drivers to start in Proxmox VE')).toBeVisible();
+  await look(page, testInfo, 'done-machine');
 });
 
 test('a place is searched, and a format that is chosen belongs to none', async ({ page }) => {

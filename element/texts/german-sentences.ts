@@ -297,8 +297,12 @@ export function germanNotices({ size }: Units): Sentences {
     'hybrid-iso':
       'Die Datei ist ein hybrides ISO-Abbild: ein Dateisystem nach ISO 9660 mit einer Partitionstabelle. Sie wird als rohe Platte gelesen.',
     huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
-    'guest-drivers': ({ label, system, drivers }) =>
-      `${system === 'windows' ? 'Windows' : 'Linux'} braucht ${system === 'windows' ? '' : 'in seinem initramfs '}vielleicht Treiber (${name(drivers)}), um dort zu starten: ${name(label)}. Decant fügt sie nicht hinzu.`,
+    'guest-drivers': ({ label, system, drivers }) => {
+      const place = typeof label === 'string' ? label.replace(' or ', ' oder ') : label;
+      const needs =
+        system === 'windows' ? 'braucht Windows vielleicht' : 'braucht Linux in seinem initramfs vielleicht';
+      return `Um in ${name(place)} zu starten, ${needs} Treiber (${name(drivers)}). Decant fügt sie nicht hinzu.`;
+    },
     'packed-as-raw': ({ format, container }) =>
       `Der Inhalt ist in einem anderen Format (${name(format ?? container)}). Weil das Format „raw“ angegeben ist, werden seine Bytes selbst als Platte gelesen.`,
     'parent-forced': ({ file, wanted, found }) =>

@@ -150,11 +150,11 @@ const VIRTUALBOX_OS: Record<string, string> = {
 const VIRTUALBOX_CONTROLLERS: Record<string, [bus: string, type: string]> = {
   ide: ['ide', 'PIIX4'],
   nvme: ['pcie', 'NVMe'],
-  lsilogic: ['scsi', 'LsiLogic'],
+  lsilogic: ['scsi', 'LSILogic'],
   lsilogicsas: ['sas', 'LSILogicSAS'],
   buslogic: ['scsi', 'BusLogic'],
 };
-const VIRTUALBOX_SATA: [bus: string, type: string] = ['sata', 'IntelAhci'];
+const VIRTUALBOX_SATA: [bus: string, type: string] = ['sata', 'IntelAHCI'];
 
 function commandsOfVirtualBox({ name, cpus, memory = USUAL_MEMORY, firmware, os, disks }: Machine): NextCommand[] {
   const efi = firmware === 'efi' ? [sh`VBoxManage modifyvm ${name} --firmware efi`] : [];
@@ -165,7 +165,7 @@ function commandsOfVirtualBox({ name, cpus, memory = USUAL_MEMORY, firmware, os,
     sh`VBoxManage createvm --name ${name} --ostype ${VIRTUALBOX_OS[os ?? ''] ?? 'Other_64'} --register`,
     sh`VBoxManage modifyvm ${name} --cpus ${cpus ?? 1} --memory ${memory} --nic1 nat`,
     ...efi,
-    sh`VBoxManage storagectl ${name} --name Disks --add ${bus} --controller ${type}`,
+    sh`VBoxManage storagectl ${name} --name Disks --add ${bus} --controller ${type} ${bus === 'pcie' ? ['--portcount', disks.length] : []}`,
     ...disks.flatMap(({ path, name: disk, format }, at) => {
       const [port, device] = bus === 'ide' ? [Math.floor(at / 2), at % 2] : [at, 0];
       const attached = (medium: string) =>

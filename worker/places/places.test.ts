@@ -183,9 +183,21 @@ describe('commands carry the hardware of the machine', () => {
         'VBoxManage createvm --name web --ostype Other_64 --register',
         'VBoxManage modifyvm web --cpus 1 --memory 2048 --nic1 nat',
         'VBoxManage modifyvm web --firmware efi',
-        'VBoxManage storagectl web --name Disks --add sata --controller IntelAhci',
+        'VBoxManage storagectl web --name Disks --add sata --controller IntelAHCI',
         'VBoxManage clonemedium disk web.vmdk web.vdi --format VDI',
         'VBoxManage storageattach web --storagectl Disks --port 0 --device 0 --type hdd --medium web.vdi',
+      ],
+    ],
+    [
+      'VirtualBox, NVMe',
+      'virtualbox',
+      disks('vdi', { controller: 'nvme' }),
+      [
+        'VBoxManage createvm --name web --ostype Other_64 --register',
+        'VBoxManage modifyvm web --cpus 1 --memory 2048 --nic1 nat',
+        'VBoxManage storagectl web --name Disks --add pcie --controller NVMe --portcount 2',
+        'VBoxManage storageattach web --storagectl Disks --port 0 --device 0 --type hdd --medium web.vdi',
+        'VBoxManage storageattach web --storagectl Disks --port 1 --device 0 --type hdd --medium data.vdi',
       ],
     ],
     [
