@@ -146,7 +146,7 @@ export class Queue {
     return this.#items
       .filter(({ bundle }) => bundle.top === top)
       .toSorted((one, other) => (one.bundle.disk?.number ?? 0) - (other.bundle.disk?.number ?? 0))
-      .flatMap(({ made: other }) => (other?.place === made.place && other ? [other.disk] : []));
+      .flatMap(({ made: other }) => (other && other.place === made.place ? [other.disk] : []));
   }
 
   /** Records that the current item has failed. `opening` opens it again. */

@@ -37,7 +37,7 @@ export async function convert(
   if (command.place === undefined) return { isWhole, made: undefined };
   const refusal = placeRefusal(placeNamed(command.place), result);
   if (refusal) report(refusal.message);
-  return { isWhole, made: await madeDisk(image, command, result) };
+  return { isWhole, made: await madeDisk(image, command, result, signal) };
 }
 
 /** Whether a layer of the image is encrypted. */
@@ -110,13 +110,16 @@ async function madeDisk(
   image: AnyImage,
   { output, format }: ConvertCommand,
   { virtualSize, outputSize: size }: Result,
+  signal: AbortSignal,
 ): Promise<MadeDisk | undefined> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return undefined;
   const { machine, hardware } = image.info;
+  const made = { file: output, format, size, virtualSize, machine, hardware };
+  if (image.streamed) return made;
   const { contentsOf } = await import('../contents/index.js');
-  // What cannot be read is not known. A conversion has reported damage.
-  const contents = image.streamed ? undefined : await contentsOf(image.read, virtualSize).catch(() => undefined);
-  return { file: output, format, size, virtualSize, machine, hardware, contents };
+  const read = (offset: number, length: number) => image.read(offset, length, { signal });
+  // What cannot be read is not known. The conversion has reported damage.
+  return { ...made, contents: await contentsOf(read, virtualSize).catch(() => undefined) };
 }
 
 /** Reports the commands that bring the converted disks of one machine to `place`. */

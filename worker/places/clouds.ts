@@ -8,6 +8,7 @@ import {
   type KnownPlace,
   type Machine,
   nameInCloud,
+  numbered,
   OVA,
   QCOW2,
   RAW,
@@ -44,7 +45,7 @@ export const azure: KnownPlace = {
       const data = others.length > 0 ? ['--attach-data-disks', ...others] : [];
       return [
         ...disks.flatMap(({ path, name: disk, size }, at) => {
-          const url = own(at === 0 ? 'SAS_URL' : `SAS_URL_${at + 1}`);
+          const url = own(numbered('SAS_URL', at));
           const boots = at === 0 ? ['--os-type', type, ...generation] : [];
           return [
             sh`az disk create --resource-group ${group} --name ${disk} --upload-type Upload --upload-size-bytes ${size} ${boots}`,

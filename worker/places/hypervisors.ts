@@ -8,6 +8,8 @@ import {
   GIB,
   type KnownPlace,
   type Machine,
+  machineIn,
+  numbered,
   OVA,
   QCOW2,
   RAW,
@@ -88,12 +90,15 @@ export const proxmox: KnownPlace = {
       const efi: (string | Word)[] =
         firmware === 'efi' ? ['--bios', 'ovmf', '--machine', 'q35', '--efidisk0', word`${storage}:1,efitype=4m`] : [];
       if (disks[0].format === OVA.name) {
-        const made = [
-          sh`mkdir ${name}`,
-          sh`tar -xf ${disks[0].path} -C ${name}`,
-          sh`qm importovf ${id} ${name}/*.ovf ${storage}`,
-        ];
-        return efi.length > 0 ? [...made, sh`qm set ${id} ${efi}`] : made;
+        return disks.flatMap((ova, at) => {
+          const [folder, id] = [machineIn(machine, ova), own(numbered('VMID', at))];
+          return [
+            sh`mkdir ${folder}`,
+            sh`tar -xf ${ova.path} -C ${folder}`,
+            sh`qm importovf ${id} ${folder}/*.ovf ${storage}`,
+            ...(efi.length > 0 ? [sh`qm set ${id} ${efi}`] : []),
+          ];
+        });
       }
       const type = PROXMOX_OS[os ?? ''] ?? (system === 'linux' ? 'l26' : undefined);
       const card = system === 'windows' ? 'e1000' : 'virtio';
@@ -117,11 +122,11 @@ export const vmware: KnownPlace = {
   formats: [VMDK, OVA],
   limits: [],
   next: {
-    commands: ({ name, disks }, own) =>
-      disks.map(({ path, name: disk, format }) =>
-        format === OVA.name
-          ? sh`ovftool --name=${name} --datastore=${own('DATASTORE')} ${path} ${word`vi://${own('HOST')}/`}`
-          : sh`vmkfstools -i ${path} -d thin ${disk}-disk.vmdk`,
+    commands: (machine, own) =>
+      machine.disks.map((disk) =>
+        disk.format === OVA.name
+          ? sh`ovftool --name=${machineIn(machine, disk)} --datastore=${own('DATASTORE')} ${disk.path} ${word`vi://${own('HOST')}/`}`
+          : sh`vmkfstools -i ${disk.path} -d thin ${disk.name}-disk.vmdk`,
       ),
   },
 };
@@ -156,15 +161,21 @@ const VIRTUALBOX_CONTROLLERS: Record<string, [bus: string, type: string]> = {
 };
 const VIRTUALBOX_SATA: [bus: string, type: string] = ['sata', 'IntelAHCI'];
 
-function commandsOfVirtualBox({ name, cpus, memory = USUAL_MEMORY, firmware, os, disks }: Machine): NextCommand[] {
-  const efi = firmware === 'efi' ? [sh`VBoxManage modifyvm ${name} --firmware efi`] : [];
-  // VirtualBox ignores the firmware of an OVA.
-  if (disks[0].format === OVA.name) return [sh`VBoxManage import ${disks[0].path} --vsys 0 --vmname ${name}`, ...efi];
+function commandsOfVirtualBox(machine: Machine): NextCommand[] {
+  const { name, cpus, memory = USUAL_MEMORY, firmware, os, disks } = machine;
+  const efi = (name: string) => (firmware === 'efi' ? [sh`VBoxManage modifyvm ${name} --firmware efi`] : []);
+  if (disks[0].format === OVA.name) {
+    return disks.flatMap((ova) => {
+      const name = machineIn(machine, ova);
+      // VirtualBox ignores the firmware of an OVA.
+      return [sh`VBoxManage import ${ova.path} --vsys 0 --vmname ${name}`, ...efi(name)];
+    });
+  }
   const [bus, type] = VIRTUALBOX_CONTROLLERS[disks[0].controller ?? ''] ?? VIRTUALBOX_SATA;
   return [
     sh`VBoxManage createvm --name ${name} --ostype ${VIRTUALBOX_OS[os ?? ''] ?? 'Other_64'} --register`,
     sh`VBoxManage modifyvm ${name} --cpus ${cpus ?? 1} --memory ${memory} --nic1 nat`,
-    ...efi,
+    ...efi(name),
     sh`VBoxManage storagectl ${name} --name Disks --add ${bus} --controller ${type} ${bus === 'pcie' ? ['--portcount', disks.length] : []}`,
     ...disks.flatMap(({ path, name: disk, format }, at) => {
       const [port, device] = bus === 'ide' ? [Math.floor(at / 2), at % 2] : [at, 0];
@@ -328,7 +339,8 @@ export const incus: KnownPlace = {
         ...(cpus ? ['-c', `limits.cpu=${cpus}`] : []),
         ...(memory ? ['-c', `limits.memory=${memory}MiB`] : []),
         ...(firmware === 'bios' ? ['-c', 'security.csm=true'] : []),
-        ...(firmware && system !== 'windows' ? ['-c', 'security.secureboot=false'] : []),
+        // By default only what is signed for it boots, and nothing with BIOS.
+        ...(firmware === 'bios' || (firmware && system !== 'windows') ? ['-c', 'security.secureboot=false'] : []),
       ];
       return [
         sh`incus image generate-metadata metadata.tar.xz`,

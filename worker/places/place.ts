@@ -71,6 +71,13 @@ export const VMDK: PlaceFormat = { name: 'vmdk', required: { subformat: 'streamO
 export const FIXED_VHD: PlaceFormat = { name: 'vpc', required: { subformat: 'fixed' }, recommended: {} };
 export const DYNAMIC_VHD: PlaceFormat = { name: 'vpc', required: { subformat: 'dynamic' }, recommended: {} };
 
+/** The name of the machine in the OVA `disk`: several OVAs are several machines. */
+export const machineIn = ({ name, disks }: Machine, disk: NamedDisk): string => (disks.length === 1 ? name : disk.name);
+
+/** The placeholder for the disk at `at`, if each has its own. */
+export const numbered = (placeholder: string, at: number): string =>
+  at === 0 ? placeholder : `${placeholder}_${at + 1}`;
+
 /**
  * The bus for a disk on machines of QEMU: one that the system has drivers for, which is virtio for Linux, and what its machine has
  * for Windows. `undefined` if the system is not known.

@@ -33,10 +33,9 @@ function calls(lines: string[]): string[][] {
 
 const EXTENSIONS: Record<string, string> = { vpc: 'vhd' };
 
-/** Two disks in `format`, or one file with both. */
+/** Two disks in `format`. */
 function twoDisks(format: string, hardware?: MachineHardware): MadeDisk[] {
   const first = { ...SIZES, file: FILE, format, machine: 'Web Server', hardware };
-  if (format === 'ova') return [first];
   return [first, { ...SIZES, file: `/d/data.${EXTENSIONS[format] ?? format}`, format }];
 }
 
@@ -161,6 +160,28 @@ describe('commands carry the hardware of the machine', () => {
       'vmware',
       disks('vmdk', LINUX),
       ['vmkfstools -i web.vmdk -d thin web-disk.vmdk', 'vmkfstools -i data.vmdk -d thin data-disk.vmdk'],
+    ],
+    [
+      'VMware, two OVAs',
+      'vmware',
+      disks('ova', LINUX),
+      [
+        'ovftool --name=web --datastore=DATASTORE web.ova vi://HOST/',
+        'ovftool --name=data --datastore=DATASTORE data.ova vi://HOST/',
+      ],
+    ],
+    [
+      'Proxmox, two OVAs',
+      'proxmox',
+      disks('ova', WINDOWS),
+      [
+        'mkdir web',
+        'tar -xf web.ova -C web',
+        'qm importovf VMID web/*.ovf STORAGE',
+        'mkdir data',
+        'tar -xf data.ova -C data',
+        'qm importovf VMID_2 data/*.ovf STORAGE',
+      ],
     ],
     ['VMware, an OVA', 'vmware', one('ova', LINUX), ['ovftool --name=web --datastore=DATASTORE web.ova vi://HOST/']],
     [
@@ -338,6 +359,16 @@ describe('commands carry the hardware of the machine', () => {
         'incus image import metadata.tar.xz web.qcow2 --alias web',
         'incus launch web web --vm -c limits.cpu=4 -c limits.memory=8192MiB -c security.csm=true -c security.secureboot=false',
         '# Incus imports only the first disk as an image: attach data by hand',
+      ],
+    ],
+    [
+      'Incus, Windows',
+      'incus',
+      one('qcow2', WINDOWS),
+      [
+        'incus image generate-metadata metadata.tar.xz',
+        'incus image import metadata.tar.xz web.qcow2 --alias web',
+        'incus launch web web --vm -c limits.cpu=2 -c limits.memory=4096MiB -c security.csm=true -c security.secureboot=false',
       ],
     ],
     ['Forklift', 'forklift', one('ova', LINUX), ['cp web.ova SHARE/']],
