@@ -121,6 +121,11 @@ export const vmware: KnownPlace = {
   label: 'VMware',
   formats: [VMDK, OVA],
   limits: [],
+  drivers: {
+    name: 'VMware',
+    windows:
+      'https://techdocs.broadcom.com/us/en/vmware-cis/vsphere/tools/12-4-0/vmware-tools-administration-12-4-0/introduction-to-vmware-tools/vmware-tools-device-drivers.html',
+  },
   next: {
     commands: (machine, own) =>
       machine.disks.map((disk) =>
@@ -284,15 +289,27 @@ export const kubevirt: KnownPlace = {
   limits: [],
   drivers: VIRTIO_OF_KUBEVIRT,
   next: {
-    commands: ({ disks }) => [
-      ...disks.map(
-        ({ path, name, virtualSize }) =>
-          sh`virtctl image-upload dv ${name} --size=${Math.ceil(virtualSize / GIB)}Gi --image-path=${path}`,
-      ),
-      comment(
-        'or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
-      ),
-    ],
+    commands: ({ name, cpus, memory = USUAL_MEMORY, firmware, disks }) => {
+      const domain = {
+        ...(cpus && { cpu: { cores: cpus } }),
+        // Secure boot, the default, needs other features of the machine too.
+        ...(firmware === 'efi' && { firmware: { bootloader: { efi: { secureBoot: false } } } }),
+      };
+      const patch = json({ spec: { template: { spec: { domain } } } });
+      const volumes = disks.map(({ name: disk }) => `--volume-pvc=src:${disk}`);
+      return [
+        ...disks.map(
+          ({ path, name: disk, virtualSize }) =>
+            sh`virtctl image-upload dv ${disk} --size=${Math.ceil(virtualSize / GIB)}Gi --image-path=${path}`,
+        ),
+        comment(
+          'or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
+        ),
+        sh`kubectl apply -f - <<< "$(virtctl create vm --name=${name} --run-strategy=Halted --memory=${memory}Mi ${volumes})"`,
+        ...(Object.keys(domain).length > 0 ? [sh`kubectl patch vm ${name} --type=merge --patch=${patch}`] : []),
+        sh`virtctl start ${name}`,
+      ];
+    },
   },
 };
 

@@ -371,6 +371,30 @@ describe('commands carry the hardware of the machine', () => {
         'incus launch web web --vm -c limits.cpu=2 -c limits.memory=4096MiB -c security.csm=true -c security.secureboot=false',
       ],
     ],
+    [
+      'KubeVirt, EFI',
+      'kubevirt',
+      disks('qcow2', LINUX),
+      [
+        'virtctl image-upload dv web --size=4Gi --image-path=web.qcow2',
+        'virtctl image-upload dv data --size=4Gi --image-path=data.qcow2',
+        '# or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
+        'kubectl apply -f - <<< "$(virtctl create vm --name=web --run-strategy=Halted --memory=8192Mi --volume-pvc=src:web --volume-pvc=src:data)"',
+        'kubectl patch vm web --type=merge --patch=\'{"spec":{"template":{"spec":{"domain":{"cpu":{"cores":4},"firmware":{"bootloader":{"efi":{"secureBoot":false}}}}}}}}\'',
+        'virtctl start web',
+      ],
+    ],
+    [
+      'KubeVirt, unknown',
+      'kubevirt',
+      one('qcow2'),
+      [
+        'virtctl image-upload dv web --size=4Gi --image-path=web.qcow2',
+        '# or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
+        'kubectl apply -f - <<< "$(virtctl create vm --name=web --run-strategy=Halted --memory=2048Mi --volume-pvc=src:web)"',
+        'virtctl start web',
+      ],
+    ],
     ['Forklift', 'forklift', one('ova', LINUX), ['cp web.ova SHARE/']],
     ['Vultr, EFI', 'vultr', one('raw', LINUX), ['vultr-cli snapshot create-url --url https://HOST/web.raw --uefi']],
   ] as [string, string, MadeDisk | MadeDisk[], string[]][]) {
@@ -418,13 +442,14 @@ describe('drivers', () => {
     ['utm', 'windows11', 'virtio'],
     ['azure', 'windows10', undefined],
     ['azure', 'linux', 'Hyper-V'],
-    ['vmware', 'windows10', undefined],
+    ['vmware', 'windows10', 'VMware'],
+    ['vmware', 'linux', undefined],
   ] as const) {
     test(`${place}, ${os ?? 'unknown'}`, () => {
       const found = notices(place, os) ?? [];
       if (!drivers) return void expect(found).toEqual([]);
       expect(found).toMatchObject([{ code: 'guest-drivers', fields: { place, drivers } }]);
-      expect(found[0]!.message).toMatch(/ may need (virtio|Hyper-V) drivers .*, and Decant does not add them$/);
+      expect(found[0]!.message).toMatch(/ may need (virtio|Hyper-V|VMware) drivers .*, and Decant does not add them$/);
     });
   }
 
