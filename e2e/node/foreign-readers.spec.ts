@@ -1,9 +1,10 @@
-// Other programs read Decant's outputs: dissect.hypervisor finds the disk, and OpenStack's format_inspector accepts it as safe.
+// Other programs read Decant's outputs: dissect.hypervisor, libvhdi and libvmdk find the disk, and OpenStack's format_inspector
+// accepts it as safe.
 
 import { copyFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as decant from '../../dist/node.js';
-import { type Answer, expect, type Question, test } from '../support/foreign-readers.js';
+import { type Answer, expect, type Question, type Reader, test } from '../support/foreign-readers.js';
 import { qemuImg, small, sparse } from '../support/images.js';
 import { random } from '../support/random.js';
 import { byScope } from '../support/scope.js';
@@ -84,10 +85,18 @@ const DISKS: Record<string, (folder: string) => Disk> = {
   'what cannot be compressed': (folder) => made(folder, noise(3 * MIB)),
 };
 
-/** The results of both programs for an output with a disk of `size` bytes. */
+/** The programs that read each format. */
+const READERS: Record<Question['format'], Reader[]> = {
+  qcow2: ['dissect'],
+  vmdk: ['dissect', 'libvmdk'],
+  vpc: ['dissect', 'libvhdi'],
+  vhdx: ['dissect', 'libvhdi'],
+  vdi: ['dissect'],
+};
+
+/** The results of all programs for an output with a disk of `size` bytes. */
 const accepted = (format: Question['format'], size: number): Answer => ({
-  size,
-  difference: null,
+  read: Object.fromEntries(READERS[format].map((name) => [name, { size, difference: null }])),
   format: format === 'vpc' ? 'vhd' : format,
   virtualSize: size,
   failures: {},
@@ -122,6 +131,6 @@ test('other programs find other bytes, and what is not safe', async ({ folder, r
   copyFileSync(raw, changed);
   writeFileSync(changed, 'other', { flag: 'r+' });
   const found = await readers({ image: top, format: 'qcow2', disk: changed });
-  expect(found).toMatchObject({ difference: 0, format: 'qcow2' });
+  expect(found).toMatchObject({ read: { dissect: { difference: 0 } }, format: 'qcow2' });
   expect(found.failures).toHaveProperty('backing_file');
 });

@@ -1,4 +1,4 @@
-"""Reads disk images with dissect.hypervisor, and inspects them with OpenStack's format_inspector.
+"""Reads disk images with dissect.hypervisor, libvhdi and libvmdk, and inspects them with OpenStack's format_inspector.
 
 Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2", "vmdk", "vpc", "vhdx" or "vdi"), and the path of the
 raw disk that is expected in it as `disk`; without a `disk`, the image is only inspected. Answers with a line of JSON: see
@@ -10,6 +10,8 @@ import logging
 import sys
 from pathlib import Path
 
+import pyvhdi
+import pyvmdk
 from dissect.hypervisor.disk.qcow2 import QCow2
 from dissect.hypervisor.disk.vdi import VDI
 from dissect.hypervisor.disk.vhd import VHD
@@ -49,12 +51,40 @@ class Blocks:
         return b"".join(self.stream.read(self.block_size) for _ in range(length // self.block_size))
 
 
+class Media:
+    """A disk of libvhdi or libvmdk as a stream."""
+
+    def __init__(self, handle):
+        self.handle = handle
+        self.size = handle.get_media_size()
+
+    def read(self, length):
+        return self.handle.read_buffer(min(length, self.size - self.handle.get_offset()))
+
+
+def vhdi(path):
+    file = pyvhdi.file()
+    file.open(str(path))
+    return Media(file)
+
+
+def vmdk(path):
+    handle = pyvmdk.handle()
+    handle.open(str(path))
+    handle.open_extent_data_files()
+    return Media(handle)
+
+
 READERS = {
-    "qcow2": lambda path: QCow2(path).open(),
-    "vmdk": Sectors,
-    "vpc": lambda path: VHD(path.open("rb")),
-    "vhdx": lambda path: VHDX(path.open("rb")),
-    "vdi": Blocks,
+    "dissect": {
+        "qcow2": lambda path: QCow2(path).open(),
+        "vmdk": Sectors,
+        "vpc": lambda path: VHD(path.open("rb")),
+        "vhdx": lambda path: VHDX(path.open("rb")),
+        "vdi": Blocks,
+    },
+    "libvhdi": {"vpc": vhdi, "vhdx": vhdi},
+    "libvmdk": {"vmdk": vmdk},
 }
 
 
@@ -71,9 +101,14 @@ def difference(found, disk):
 
 
 def read(image, format, disk):
-    stream = READERS[format](Path(image))
-    with open(disk, "rb") as expected:
-        return {"size": stream.size, "difference": difference(stream, expected)}
+    """What each reader of the format finds."""
+    found = {}
+    for name, formats in READERS.items():
+        if format in formats:
+            stream = formats[format](Path(image))
+            with open(disk, "rb") as expected:
+                found[name] = {"size": stream.size, "difference": difference(stream, expected)}
+    return {"read": found}
 
 
 def inspect(image):

@@ -27,11 +27,19 @@ export interface Inspection {
   failures: Record<string, string>;
 }
 
-export interface Answer extends Inspection {
-  /** The size of the disk as dissect.hypervisor reads it, in bytes. */
+/** The disk as a program reads it. */
+export interface Found {
+  /** In bytes. */
   size: number;
   /** The first part of 4 MiB that differs from the expected disk. */
   difference: number | null;
+}
+
+export type Reader = 'dissect' | 'libvhdi' | 'libvmdk';
+
+export interface Answer extends Inspection {
+  /** What each program finds that reads the format. */
+  read: Partial<Record<Reader, Found>>;
 }
 
 export interface Readers {
