@@ -1,12 +1,13 @@
 // Sets up a fresh machine: npm packages, the Rust toolchain, a C compiler, and the programs for the tests. Asks no questions,
 // skips installed programs, and reports those that it cannot install, with the reason why they are needed.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ask, fail, root, run, say, unlessDone, which } from './lib.mjs';
 
 const has = (program) => () => which(program) !== undefined;
+const hasFile = (path) => () => existsSync(path);
 /** A compiler alone is not enough: linking needs the start files of libc6-dev. */
 const canLink = () => which('cc') !== undefined && ask('cc', ['-print-file-name=crti.o']) !== 'crti.o';
 
@@ -47,6 +48,10 @@ const FULL_TESTS = [
   { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
   { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
   { there: has('virt-v2v'), packages: ['virt-v2v'], why: 'it reads the OVAs that tests make' },
+  { there: has('qemu-system-x86_64'), packages: ['qemu-system-x86'], why: 'virtual machines start from outputs' },
+  { there: hasFile('/usr/share/OVMF/OVMF_CODE_4M.fd'), packages: ['ovmf'], why: 'they start by UEFI' },
+  { there: has('syslinux'), packages: ['syslinux'], why: 'they start by BIOS' },
+  { there: hasFile('/usr/lib/syslinux/mbr/mbr.bin'), packages: ['syslinux-common'], why: 'they start by BIOS' },
 ];
 /** Tests read disks that these make. */
 const DISKS = [
@@ -93,6 +98,27 @@ async function install(name, what, folder) {
 export const npmPackages = () => install('npm', 'npm packages', '');
 /** The compilers that check programs against the package's types. */
 export const olderCompilers = () => install('typescript', 'older versions of TypeScript', 'tools/typescript/');
+
+/** What starts in virtual machines, besides the kernel. */
+const GUEST = ['busybox-static', 'systemd-boot-efi'];
+
+/** The content of Debian's packages for virtual machines, in .cache/guest: installed, they would change how this machine starts. */
+export async function guestFiles() {
+  await unlessDone('guest', { inputs: [], output: '.cache/guest' }, () => {
+    say('downloading a kernel for virtual machines');
+    const folder = join(root, '.cache', 'guest');
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    const here = { cwd: folder, todo: 'Check that apt-get reaches its servers, and run this again.' };
+    const [, kernel] = /Depends: (\S+)/.exec(ask('apt-cache', ['depends', 'linux-image-cloud-amd64']) ?? '') ?? [];
+    const download = ['-q', '-o', 'APT::Sandbox::User=root', 'download', kernel ?? 'linux-image-cloud-amd64', ...GUEST];
+    run('Downloading packages', 'apt-get', download, here);
+    for (const name of readdirSync(folder)) {
+      run('Unpacking a package', 'dpkg', ['-x', name, '.'], here);
+      rmSync(join(folder, name));
+    }
+  });
+}
 
 /** Third-party readers of disk images: Python packages, in a virtual environment in .cache/readers. */
 export async function foreignReaders() {

@@ -8,6 +8,7 @@ import {
   compiler,
   foreignReaders,
   fullTestPrograms,
+  guestFiles,
   olderCompilers,
   otherBrowsers,
   rust,
@@ -113,6 +114,7 @@ testPrograms();
 await foreignReaders();
 if (!('short' in parts)) {
   fullTestPrograms();
+  await guestFiles();
   await olderCompilers();
 }
 for (const [name, part] of Object.entries(parts)) {

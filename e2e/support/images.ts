@@ -38,7 +38,7 @@ type Triple = [string, string, string];
 type Quadruple = [...Triple, string];
 
 /** The image `name`, made by `make` unless it is there. */
-function cached(name: string, make: (path: string) => void): string {
+export function cached(name: string, make: (path: string) => void): string {
   const path = join(folder, name);
   if (existsSync(path)) return path;
   // Tests of another process may make it too, with other UUIDs in it: the first one wins, and others are made of that.
