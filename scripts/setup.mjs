@@ -47,6 +47,7 @@ const TESTS = [
 const FULL_TESTS = [
   { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
   { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
+  { there: has('nbdkit'), packages: ['nbdkit'], why: 'tests read outputs with it' },
   { there: has('virt-v2v'), packages: ['virt-v2v'], why: 'it reads the OVAs that tests make' },
   { there: has('qemu-system-x86_64'), packages: ['qemu-system-x86'], why: 'virtual machines start from outputs' },
   { there: hasFile('/usr/share/OVMF/OVMF_CODE_4M.fd'), packages: ['ovmf'], why: 'they start by UEFI' },
@@ -134,6 +135,30 @@ export async function foreignReaders() {
     const options = ['--quiet', '--disable-pip-version-check', '--require-hashes', '--only-binary=:all:'];
     const args = ['-m', 'pip', 'install', ...options, '--requirement', list];
     run('Installing packages of Python', join(root, folder, 'bin', 'python3'), args, { todo });
+  });
+}
+
+/** More readers of outputs: the programs in tools/judges. */
+export async function judges() {
+  await install('xen-orchestra', "Xen Orchestra's readers", 'tools/judges/xen-orchestra/');
+  const todo = 'Check that it reaches its registry, and run this again.';
+  const folder = join(root, 'target', 'judges');
+  const rust = { inputs: ['tools/judges/rust'], output: 'target/judges/release/judges' };
+  await unlessDone('rust-judges', rust, () => {
+    say('building readers of disk images in Rust');
+    const args = ['--quiet', '--release', '--locked', '--manifest-path', 'tools/judges/rust/Cargo.toml'];
+    run('Building readers', 'cargo', [`+${toolchain()}`, 'build', ...args, '--target-dir', folder], { todo });
+  });
+  const go = ask('go', ['version']);
+  // Later versions fetch the one that go.mod names.
+  if (Number(/go1\.(\d+)/.exec(go ?? '')?.[1] ?? 0) < 21) {
+    say('there is no Go 1.21 or later: OVAs are not tried with govmomi');
+    return;
+  }
+  await unlessDone('govmomi', { inputs: ['tools/judges/govmomi'], output: 'target/judges/govmomi' }, () => {
+    say("building govmomi's importer");
+    const cwd = join(root, 'tools', 'judges', 'govmomi');
+    run("Building govmomi's importer", 'go', ['build', '-o', join(folder, 'govmomi'), '.'], { cwd, todo });
   });
 }
 

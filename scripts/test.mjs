@@ -9,6 +9,7 @@ import {
   foreignReaders,
   fullTestPrograms,
   guestFiles,
+  judges,
   olderCompilers,
   otherBrowsers,
   rust,
@@ -115,6 +116,7 @@ await foreignReaders();
 if (!('short' in parts)) {
   fullTestPrograms();
   await guestFiles();
+  await judges();
   await olderCompilers();
 }
 for (const [name, part] of Object.entries(parts)) {

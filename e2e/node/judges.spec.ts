@@ -1,13 +1,22 @@
 // One disk becomes each output, and other programs, the judges, read that. foreign-readers.spec.ts has difficult disks.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as decant from '../../dist/node.js';
+import { run } from '../support/command.js';
 import { expect, type Question, type Reader, type Readers, test } from '../support/foreign-readers.js';
 import { qemuImg } from '../support/images.js';
+import { FULL } from '../support/node.js';
 import { diskOf, OUTPUT_NAMES, OUTPUTS, type OutputFormat, type OutputName } from '../support/outputs.js';
 import { random } from '../support/random.js';
+
+/** What set-up builds of tools/judges. */
+const pathOf = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const RUST = pathOf('target/judges/release/judges');
+const GOVMOMI = pathOf('target/judges/govmomi');
+const XEN_ORCHESTRA = pathOf('tools/judges/xen-orchestra/read.mjs');
 
 const MIB = 2 ** 20;
 /** Whole MiB, as Azure wants them; 7-Zip opens no VHDX with a part of 4 KiB at the end of its disk. */
@@ -24,7 +33,7 @@ interface Made {
 }
 
 /** What a judge finds: the size of the disk, whether its bytes are right, or whether it calls the file sound. */
-type Verdict = { size: number; same: boolean } | { size: number; safe: boolean } | { sound: boolean };
+type Verdict = { size?: number; same: boolean } | { size: number; safe: boolean } | { sound: boolean };
 /** Right answers of all judges. */
 const RIGHT = { size: SIZE, same: true, safe: true, sound: true };
 
@@ -35,6 +44,16 @@ const tested =
   (program: string) =>
   ({ path }: Made) => ({ sound: spawnSync(program, ['-tq', path]).status === 0 });
 
+/** A program that writes the disk to a file. */
+const written =
+  (program: string, ...args: string[]) =>
+  ({ path, disk }: Made) => {
+    const output = `${path}.read`;
+    execFileSync(program, [...args, path, output]);
+    const bytes = readFileSync(output);
+    return { size: bytes.length, same: bytes.equals(readFileSync(disk)) };
+  };
+
 /** A package of Python that reads the disk. */
 const reader =
   (name: Reader) =>
@@ -44,11 +63,14 @@ const reader =
     return { size, same: difference === null };
   };
 
+/** Whether qemu-img finds the bytes of the disk, and only zeros after them. */
+const isSame = ({ path, format, disk }: Pick<Made, 'path' | 'format' | 'disk'>) =>
+  spawnSync('qemu-img', ['compare', '-q', '-f', format, '-F', 'raw', path, disk]).status === 0;
+
 const JUDGES = {
-  'qemu-img': ({ path, format, disk }) => {
-    const { status } = spawnSync('qemu-img', ['compare', '-q', '-f', format, '-F', 'raw', path, disk]);
-    const { 'virtual-size': size } = JSON.parse(qemuImg('info', '-f', format, '--output=json', path));
-    return { size, same: status === 0 };
+  'qemu-img': (made) => {
+    const { 'virtual-size': size } = JSON.parse(qemuImg('info', '-f', made.format, '--output=json', made.path));
+    return { size, same: isSame(made) };
   },
   '7-Zip': ({ path, disk }) => {
     const bytes = execFileSync('7zz', ['x', '-so', path], { maxBuffer: 1 << 28 });
@@ -65,12 +87,33 @@ const JUDGES = {
   'xz -t': tested('xz'),
 } satisfies Record<string, Judge>;
 
-type Name = keyof typeof JUDGES;
+/** Judges that set-up installs for the full scope. They write the disk, or a VHD with it, to a file. */
+const MORE_JUDGES = {
+  'rust-img-vhdx': written(RUST, 'rust-img-vhdx'),
+  'vhdx-core': written(RUST, 'vhdx-core'),
+  zeekstd: written(RUST, 'zeekstd'),
+  'vhd-lib': written(process.execPath, XEN_ORCHESTRA, 'vhd'),
+  'xo-vmdk-to-vhd': (made) => {
+    const vhd = `${made.path}.vhd`;
+    execFileSync(process.execPath, [XEN_ORCHESTRA, 'vmdk', made.path, vhd]);
+    // Zeros may follow the disk: the geometry of a VHD is rounded up.
+    return { same: isSame({ ...made, path: vhd, format: 'vpc' }) };
+  },
+  'nbdkit --filter=xz': ({ path, disk }) => {
+    const script = `qemu-img compare -q -f raw -F raw "$uri" '${disk}'`;
+    const { status } = spawnSync('nbdkit', ['-r', '--filter=xz', 'file', path, '--run', script]);
+    return { same: status === 0 };
+  },
+} satisfies Record<string, Judge>;
+
+const ALL_JUDGES = { ...JUDGES, ...MORE_JUDGES };
+type Name = keyof typeof ALL_JUDGES;
 
 const QCOW2: Name[] = ['qemu-img', '7-Zip', 'dissect.hypervisor', 'oslo.utils'];
-const VHDX: Name[] = ['qemu-img', '7-Zip', 'dissect.hypervisor', 'libvhdi', 'oslo.utils'];
+const VHD: Name[] = ['qemu-img', '7-Zip', 'dissect.hypervisor', 'libvhdi'];
+const VHDX: Name[] = [...VHD, 'oslo.utils', 'rust-img-vhdx', 'vhdx-core'];
 const VDI: Name[] = ['qemu-img', '7-Zip', 'dissect.hypervisor', 'oslo.utils'];
-const VMDK: Name[] = ['qemu-img', '7-Zip', 'dissect.hypervisor', 'libvmdk', 'oslo.utils'];
+const VMDK: Name[] = ['qemu-img', '7-Zip', 'dissect.hypervisor', 'libvmdk', 'oslo.utils', 'xo-vmdk-to-vhd'];
 
 const JUDGES_OF: Record<OutputName, Name[]> = {
   raw: ['qemu-img'],
@@ -81,15 +124,15 @@ const JUDGES_OF: Record<OutputName, Name[]> = {
   'qcow2 compressed by zstd': QCOW2.filter((name) => name !== '7-Zip'),
   'streamOptimized VMDK': VMDK,
   // The inspector takes it for a raw disk.
-  'fixed VHD': VHDX.filter((name) => name !== 'oslo.utils'),
-  'dynamic VHD': VHDX,
+  'fixed VHD': VHD,
+  'dynamic VHD': [...VHD, 'oslo.utils', 'vhd-lib'],
   'dynamic VHDX': VHDX,
   'fixed VHDX': VHDX,
   'dynamic VDI': VDI,
   'fixed VDI': VDI,
   'raw.gz': ['7-Zip'],
-  'raw.zst': ['7-Zip', 'zstd -t'],
-  'raw.xz': ['7-Zip', 'xz -t'],
+  'raw.zst': ['7-Zip', 'zstd -t', 'zeekstd'],
+  'raw.xz': ['7-Zip', 'xz -t', 'nbdkit --filter=xz'],
   // A disk of whole GiB: outputs.spec.ts reads it by tar.
   'tar.gz': [],
   OVA: VMDK,
@@ -102,33 +145,47 @@ function content(): Buffer {
   return Buffer.from(Uint8Array.from({ length: SIZE }, (_, at) => kinds[Math.floor(at / 300_000) % 3]!(at)));
 }
 
-test('other programs read each output, and find a changed byte', async ({ folder, readers }) => {
-  const disk = join(folder, 'disk.raw');
-  const bytes = content();
-  writeFileSync(disk, bytes);
-  const other = join(folder, 'other.raw');
-  bytes[1000]! ^= 1;
-  writeFileSync(other, bytes);
-  /** The judges that have found the changed byte. */
-  const doubted = new Set<Name>();
-  const image = await decant.open(disk, { format: 'raw' });
-  for (const name of OUTPUT_NAMES.filter((name) => JUDGES_OF[name].length > 0)) {
-    const path = join(folder, name.replaceAll(' ', '-'));
-    const { format } = OUTPUTS[name];
-    await image.convert(path, OUTPUTS[name]);
-    // An OVA is judged by its disk.
-    const output = { ...(format === 'ova' ? diskOf(path, format) : { path, format }), readers };
-    for (const judge of JUDGES_OF[name]) {
-      const verdict = await JUDGES[judge]({ ...output, disk });
-      expect(RIGHT, `${judge} of a ${name}`).toMatchObject(verdict);
-      if ('same' in verdict && !doubted.has(judge)) {
-        doubted.add(judge);
-        expect(await JUDGES[judge]({ ...output, disk: other }), judge).toMatchObject({ same: false });
+for (const [chosen, tag] of [
+  [JUDGES, []],
+  [MORE_JUDGES, ['@full']],
+] as const) {
+  const judges: Partial<Record<Name, Judge>> = chosen;
+  test(
+    `other programs read each output: ${Object.keys(judges).join(', ')}`,
+    { tag: [...tag] },
+    async ({ folder, readers }) => {
+      const disk = join(folder, 'disk.raw');
+      const bytes = content();
+      writeFileSync(disk, bytes);
+      const other = join(folder, 'other.raw');
+      bytes[1000]! ^= 1;
+      writeFileSync(other, bytes);
+      const asked = new Set<Judge>();
+      const image = await decant.open(disk, { format: 'raw' });
+      for (const name of OUTPUT_NAMES) {
+        const of = JUDGES_OF[name].filter((judge) => judge in judges);
+        if (of.length === 0) continue;
+        const path = join(folder, name.replaceAll(' ', '-'));
+        const { format } = OUTPUTS[name];
+        await image.convert(path, OUTPUTS[name]);
+        // An OVA is judged by its disk.
+        const output = { ...(format === 'ova' ? diskOf(path, format) : { path, format }), readers };
+        for (const judge of of) {
+          const ask = judges[judge]!;
+          const verdict = await ask({ ...output, disk });
+          expect(RIGHT, `${judge} of a ${name}`).toMatchObject(verdict);
+          // It finds a byte that differs.
+          if ('same' in verdict && !asked.has(ask)) {
+            expect(await ask({ ...output, disk: other }), judge).toMatchObject({ same: false });
+          }
+          asked.add(ask);
+        }
       }
-    }
-  }
-  await image.close();
-});
+      await image.close();
+      expect(asked.size).toBe(Object.keys(judges).length);
+    },
+  );
+}
 
 for (const [format, judge] of [
   ['raw.zst', 'zstd -t'],
@@ -144,5 +201,29 @@ for (const [format, judge] of [
     writeSync(file, 'damage', 100_000);
     closeSync(file);
     expect(JUDGES[judge]({ path, format, disk, readers })).toEqual({ sound: false });
+  });
+}
+
+// Without Go, set-up says that govmomi is not there.
+if (existsSync(GOVMOMI)) {
+  test('govmomi imports an OVA into its simulated vCenter', FULL, async ({ folder }) => {
+    const [disk, path] = [join(folder, 'disk.raw'), join(folder, 'machine.ova')];
+    writeFileSync(disk, content());
+    const image = await decant.open(disk, { format: 'raw' });
+    await image.convert(path, { format: 'ova', formatOptions: { cpus: '4', memory: '3G', firmware: 'efi' } });
+    await image.close();
+    const { stdout } = run(GOVMOMI, [path]);
+    expect(JSON.parse(stdout)).toEqual({
+      name: 'machine',
+      hardware: 'vmx-13',
+      cpus: 4,
+      memoryMB: 3072,
+      firmware: 'efi',
+      disks: [SIZE],
+    });
+    const bytes = readFileSync(path);
+    bytes.write('unknown!', bytes.indexOf('>lsilogic<') + 1);
+    writeFileSync(path, bytes);
+    expect(run(GOVMOMI, [path])).toMatchObject({ status: 1, stdout: '' });
   });
 }
