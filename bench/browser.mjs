@@ -8,7 +8,7 @@ import { chromium } from 'playwright';
 import { save, startDisplay } from '../e2e/support/save-dialog.mjs';
 import { bin, root, run } from '../scripts/lib.mjs';
 import { builds } from './arguments.mjs';
-import { PageServer } from './page-server.mjs';
+import { PAGE, PageServer } from './page-server.mjs';
 
 const ARGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
@@ -19,7 +19,8 @@ export class Browser {
   static async start() {
     const [, other] = builds;
     const env = { ...process.env, ...(other && { OTHER_DECANT: other.browserPackage }) };
-    run('Building the page of the benchmark', bin('vite'), ['build', 'bench/page', '--logLevel', 'warn'], { env });
+    const options = ['--outDir', PAGE, '--logLevel', 'warn'];
+    run('Building the page of the benchmark', bin('vite'), ['build', 'bench/page', ...options], { env });
     const self = new Browser();
     self.server = await PageServer.start();
     await self.launch({});

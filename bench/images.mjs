@@ -1,14 +1,19 @@
 // The benchmark's images: a real ext4 with this machine's programs and libraries, in every format and compression, kept in
-// .cache/bench.
+// .cache/bench; those of the quick benchmark are smaller, in .cache/bench-quick.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { root, say } from '../scripts/lib.mjs';
+import { quick } from './arguments.mjs';
 
-const folder = join(root, '.cache', 'bench');
-const DATA = 2.1e9;
+const folder = join(root, '.cache', quick ? 'bench-quick' : 'bench');
+/** The least data in the file system, in bytes. */
+const DATA = quick ? 0.6e9 : 2.1e9;
+/** The size of the disk of `image` and of the one of `part`, in bytes. */
+export const DISK = (quick ? 1024 : 3584) * 2 ** 20;
+export const PART = 2 ** 30;
 const SOURCES = [
   '/usr/lib/chromium',
   '/usr/lib/x86_64-linux-gnu',
@@ -32,7 +37,10 @@ export function once(name, make) {
   return path;
 }
 
-/** An ext4 of 3.5 GiB with about 2 GB of files. */
+/** What `disk` is. */
+export const DESCRIPTION = `An ext4 of ${DISK / 2 ** 30} GiB with about ${(DATA / 1e9).toFixed(1)} GB of data`;
+
+/** An ext4 with files. */
 export const disk = () =>
   once('disk.raw', (path) => {
     const files = at('files');
@@ -51,7 +59,7 @@ export const disk = () =>
       }
     };
     for (const source of SOURCES) if (existsSync(source)) take(source);
-    execFileSync('truncate', ['-s', '3584M', path]);
+    execFileSync('truncate', ['-s', String(DISK), path]);
     execFileSync('/sbin/mkfs.ext4', ['-q', '-F', '-d', files, path]);
     rmSync(files, { recursive: true });
   });
@@ -81,14 +89,20 @@ export const image = (kind) => {
 export const packed = (name, pack) =>
   once(name, (path) => execFileSync('bash', ['-c', `${pack} "$1" > "$2"`, 'bash', disk(), path]));
 
-/** The first GiB of it, not compressed. */
-export const part = () =>
-  once('part.qcow2', (path) => {
-    const raw = at('part.raw');
-    execFileSync('dd', [`if=${disk()}`, `of=${raw}`, 'bs=1M', 'count=1024', 'conv=sparse', 'status=none']);
+/** Some MiB of it, not compressed. */
+const piece = (name, start, count) =>
+  once(`${name}.qcow2`, (path) => {
+    const raw = at(`${name}.raw`);
+    const range = ['bs=1M', `skip=${start}`, `count=${count}`, 'conv=sparse', 'status=none'];
+    execFileSync('dd', [`if=${disk()}`, `of=${raw}`, ...range]);
     qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, path);
     rmSync(raw);
   });
+
+/** The first GiB. */
+export const part = () => piece('part', 0, 1024);
+/** 512 MiB, from where the files start. */
+export const half = () => piece('half', 256, 512);
 
 /** 1 GiB of data in clusters of 64 KiB; every second one belongs only to a snapshot. */
 export const halves = () =>
@@ -128,10 +142,6 @@ export const mostlyEmpty = () =>
     qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, path);
     rmSync(raw);
   });
-
-/** The lengths of that disk and of the disk of `image`, in bytes. */
-export const PART = 2 ** 30;
-export const DISK = 3584 * 2 ** 20;
 
 /** An empty disk. */
 export const empty = (size) =>

@@ -2,8 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { quick } from './arguments.mjs';
-import { at, image, mostlyEmpty } from './images.mjs';
+import { bareCopy } from './conversions.mjs';
+import { at, half, image, mostlyEmpty } from './images.mjs';
 import { alternate, OUT, perBuild, print, printRatios, timed } from './report.mjs';
 
 /** The size of a disk in an archive: whole GiB. `image` and `mostlyEmpty` have less than 4. */
@@ -16,6 +16,15 @@ const archive = (gzip) => (path) => {
     qemu-img convert -O raw "$1" "$2/disk.raw"
     truncate -s ${DISK} "$2/disk.raw"
     tar --format=oldgnu -C "$2" -cf - disk.raw | ${gzip} -6 > "$3"
+    rm "$2/disk.raw"`;
+  return timed('bash', '-ec', script, 'bash', path, at('.'), OUT);
+};
+
+/** A raw disk, compressed by a program on all cores. */
+const compressedRaw = (command) => (path) => {
+  const script = `
+    qemu-img convert -O raw "$1" "$2/disk.raw"
+    ${command} -T0 < "$2/disk.raw" > "$3"
     rm "$2/disk.raw"`;
   return timed('bash', '-ec', script, 'bash', path, at('.'), OUT);
 };
@@ -40,6 +49,25 @@ const qemu =
   (...options) =>
   (path) =>
     timed('qemu-img', 'convert', ...options, path, OUT);
+
+/** Outputs in blocks that are allocated as they are needed. */
+const DYNAMIC = [
+  { name: 'VHDX', format: 'vhdx' },
+  { name: 'VDI', format: 'vdi' },
+  { name: 'dynamic VHD', format: 'vpc', formatOptions: { subformat: 'dynamic' } },
+].flatMap(({ name, format, formatOptions = {} }) => {
+  const options = Object.entries(formatOptions).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const args = ['-O', format, ...options];
+  return ['zlib', 'uncompressed'].map((kind) => ({
+    name: `${name} out, ${kind}`,
+    args,
+    format,
+    formatOptions,
+    path: () => image(kind),
+    rivals: { 'qemu-img convert -W': qemu('-W', ...args) },
+    isBesideCopy: kind === 'uncompressed',
+  }));
+});
 
 const ROWS = [
   {
@@ -79,12 +107,25 @@ const ROWS = [
     path: () => image('zlib'),
     rivals: { 'qemu-img convert, tar': diskOfOva },
   },
+  ...DYNAMIC,
   ...['zlib', 'uncompressed'].map((kind) => ({
     name: `fixed VHD out, ${kind}`,
     format: 'vpc',
     path: () => image(kind),
     rivals: { 'qemu-img convert -W': qemu('-W', ...VHD) },
   })),
+  {
+    name: 'raw.zst out, 512 MiB',
+    format: 'raw.zst',
+    path: half,
+    rivals: { 'qemu-img, zstd -3 -T0': compressedRaw('zstd -q -3') },
+  },
+  {
+    name: 'raw.xz out, 512 MiB',
+    format: 'raw.xz',
+    path: half,
+    rivals: { 'qemu-img, xz -1 -T0': compressedRaw('xz -1') },
+  },
   {
     name: 'tar.gz out',
     format: 'tar.gz',
@@ -99,14 +140,33 @@ const ROWS = [
   },
 ];
 
+/** The unit of allocation of the image, as qemu-img states it; `undefined` if there is none. */
+function blockSize(path) {
+  const { 'cluster-size': size } = JSON.parse(execFileSync('qemu-img', ['info', '--output=json', path]));
+  return size;
+}
+
+/** The size of a file, how much of it is on the disk, and the size of its blocks. */
+function measured(path) {
+  const { size, blocks } = statSync(path);
+  return { size, onDisk: blocks * 512, block: blockSize(path) };
+}
+
+const described = (name, { size, onDisk, block }, rival) =>
+  [
+    `${name} ${(size / rival.size).toFixed(3)} ×`,
+    `on the disk ${(onDisk / rival.onDisk).toFixed(3)} ×`,
+    ...(block === undefined ? [] : [`blocks of ${block / 1024} KiB`]),
+  ].join(', ');
+
 export async function outputs(browser) {
-  for (const { name, format, args = ['-O', format], formatOptions = {}, path: made, rivals } of ROWS) {
+  for (const { name, format, args = ['-O', format], formatOptions = {}, path: made, rivals, isBesideCopy } of ROWS) {
     const path = made();
     execFileSync('cat', [path], { stdio: 'ignore' });
     const sizes = new Map();
     const sized = (name, run) => () => {
       const { real } = run();
-      sizes.set(name, statSync(OUT).size);
+      sizes.set(name, measured(OUT));
       return real;
     };
     const others = Object.entries(rivals).map(([name, run]) => [name, sized(name, () => run(path))]);
@@ -116,15 +176,16 @@ export async function outputs(browser) {
     const times = await alternate({
       ...Object.fromEntries(others),
       ...perBuild('Node', node),
-      ...(quick
-        ? {}
-        : perBuild('Chromium to OPFS, workers', (build) =>
-            browser.convert(build, path, 'workers', { format, formatOptions }),
-          )),
+      ...perBuild('Chromium to OPFS, workers', (build) =>
+        browser.convert(build, path, 'workers', { format, formatOptions }),
+      ),
+      ...(isBesideCopy ? await bareCopy(browser, path) : {}),
     });
     const [rival] = Object.keys(rivals);
     printRatios(times, rival);
-    const against = [...sizes].map(([name, size]) => `${name} ${(size / sizes.get(rival)).toFixed(3)} ×`);
-    print(`\nSizes: ${against.join('; ')} (${(sizes.get(rival) / 1e6).toFixed(0)} MB).`);
+    const rivalSizes = sizes.get(rival);
+    const against = [...sizes].map(([name, found]) => described(name, found, rivalSizes));
+    const of = ({ size, onDisk }) => `${(size / 1e6).toFixed(0)} MB, on the disk ${(onDisk / 1e6).toFixed(0)} MB`;
+    print(`\nSizes: ${against.join('; ')} (${of(rivalSizes)}).`);
   }
 }

@@ -6,7 +6,8 @@ import { extname, join } from 'node:path';
 import { at } from './images.mjs';
 
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
-const PAGE = at('page');
+/** The folder of the built page. */
+export const PAGE = at('page');
 
 export class PageServer {
   /** Resolves to an address for a request to S3. */

@@ -1,6 +1,6 @@
 // `npm run bench [-- [quick | RUNS] [--against DIR]]`: compares Decant with `qemu-img convert` and bare copies, in alternating
-// runs with a warm cache, and writes bench/RESULTS.md. `quick` takes fewer runs and rows. With `--against` the build of another
-// checkout runs alternately with this one, and nothing is written.
+// runs with a warm cache, and writes bench/RESULTS.md. `quick` takes fewer runs and rows of a smaller disk, and writes nothing.
+// With `--against` the build of another checkout runs alternately with this one, and nothing is written.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -11,13 +11,14 @@ import { builds, quick, RUNS } from './arguments.mjs';
 import { Browser } from './browser.mjs';
 import { containers } from './containers.mjs';
 import { conversions, realFiles } from './conversions.mjs';
+import { DESCRIPTION } from './images.mjs';
 import { limits } from './limits.mjs';
 import { network } from './network.mjs';
 import { outputs } from './outputs.mjs';
 import { ownObjects } from './own.mjs';
 import { lines, print, settle } from './report.mjs';
 import { sweep } from './sweep.mjs';
-import { uploads } from './uploads.mjs';
+import { quickUpload, uploads } from './uploads.mjs';
 
 const browser = await Browser.start();
 const machine = `${availableParallelism()} cores (${cpus()[0].model}), ${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
@@ -28,15 +29,19 @@ print('Written by `npm run bench`; not edited.');
 print();
 print(`${new Date().toISOString().slice(0, 10)}, ${RUNS} runs. ${machine}.`);
 print(`Node ${process.version}, Chromium ${browser.version}, ${qemu}.`);
-print('An ext4 of 3.5 GiB with about 2 GB of data; alternating runs, warm cache, a quiet disk before each.');
+print(`${DESCRIPTION}; alternating runs, warm cache, a quiet disk before each.`);
 await conversions(browser);
 await containers();
-await outputs(browser);
-await ownObjects();
-await network(browser);
-if (!quick) await uploads(browser);
-await limits(browser);
-if (!quick) await realFiles(browser);
+if (quick) {
+  await quickUpload();
+} else {
+  await outputs(browser);
+  await ownObjects();
+  await network(browser);
+  await uploads(browser);
+  await limits(browser);
+  await realFiles(browser);
+}
 await browser.stop();
 if (!quick) sweep();
 settle();

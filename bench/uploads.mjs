@@ -1,11 +1,11 @@
-// Compares uploads to S3, over a network of 20 ms and 100 MB/s, with converting to a file and sending that file by curl.
+// Compares uploads, most to S3, over a network of 20 ms and 100 MB/s, with converting to a file and sending that file by curl.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { azureServer, KEYS, s3Server } from '../e2e/support/real-servers.mjs';
 import { Presigner } from '../examples/console/server/presign.js';
 import { builds } from './arguments.mjs';
-import { allocated, at, large, part } from './images.mjs';
+import { allocated, at, half, large, part } from './images.mjs';
 import { alternate, median, OUT, perBuild, print, printRatios, table, timed } from './report.mjs';
 import { ImageServer, startProxy } from './servers.mjs';
 
@@ -155,22 +155,49 @@ async function addressToS3(path, s3) {
   }
 }
 
-/** Bytes sent to a page blob: all but its holes. */
-async function toPageBlob() {
+/** Azurite over a network: the address of a blob, and `stop`, which resolves to the number of bytes sent. */
+async function startAzure() {
   const folder = at('azure');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   const server = await azureServer(folder);
   const proxy = await startProxy(new URL(server.url).port);
+  const stop = async () => {
+    const sent = await proxy.stop();
+    await server.stop();
+    rmSync(folder, { recursive: true });
+    return sent;
+  };
+  return { url: server.url.replace(/:\d+/, `:${proxy.port}`), stop };
+}
+
+/** Bytes sent to a page blob: all but its holes. */
+async function toPageBlob() {
+  const { url, stop } = await startAzure();
   const path = large();
   print('\n## A local qcow2 of 100 GiB to a page blob, as VHD');
-  const url = server.url.replace(/:\d+/, `:${proxy.port}`);
   const { real } = timed(process.execPath, builds[0].command, 'convert', '-O', 'vpc', '--upload', 'azure', path, url);
-  const [sent, data] = [await proxy.stop(), allocated(path).reduce((sum, { start, end }) => sum + end - start, 0)];
+  const [sent, data] = [await stop(), allocated(path).reduce((sum, { start, end }) => sum + end - start, 0)];
   const row = [real.toFixed(2), sent, data, `${(sent / data).toFixed(3)} ×`];
   table(['s', 'bytes sent, with all that HTTP adds', 'bytes of data', 'against those'], [row]);
-  await server.stop();
-  rmSync(folder, { recursive: true });
+}
+
+/** An upload in Node, to a server that needs no compilation. */
+export async function quickUpload() {
+  const [path, file] = [half(), at('output.raw')];
+  const { url, stop } = await startAzure();
+  const convert = ({ command }, output, ...more) =>
+    timed(process.execPath, command, 'convert', '-O', 'raw', ...more, path, output).real;
+  convert(builds[0], file);
+  print(`\n## A local qcow2 to a block blob as raw, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
+  const toBlob = perBuild('to Azure', (build) => convert(build, url, '--upload', 'azure'));
+  const toFile = perBuild('to a file', (build) => convert(build, OUT));
+  const name = 'curl, the file alone';
+  const curl = () => timed('curl', '-sSf', '-H', 'x-ms-blob-type: BlockBlob', '-T', file, url).real;
+  const times = await alternate({ ...toFile, [name]: curl, ...toBlob });
+  printBoth(times, [{ both: Object.keys(toBlob), alone: [Object.keys(toFile)[0], name] }]);
+  rmSync(file);
+  await stop();
 }
 
 export async function uploads(browser) {

@@ -43,10 +43,13 @@ const TESTS = [
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
   { there: canMakeEnvironments, packages: ['python3-venv'], why: 'tests read outputs with packages of Python' },
 ];
-/** In addition, for all scopes except the short one. */
-const FULL_TESTS = [
+const NGINX = [
   { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
   { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
+];
+/** In addition, for all scopes except the short one. */
+const FULL_TESTS = [
+  ...NGINX,
   { there: has('nbdkit'), packages: ['nbdkit'], why: 'tests read outputs with it' },
   { there: has('virt-v2v'), packages: ['virt-v2v'], why: 'it reads the OVAs that tests make' },
   { there: has('qemu-system-x86_64'), packages: ['qemu-system-x86'], why: 'virtual machines start from outputs' },
@@ -63,7 +66,7 @@ const DISKS = [
   [has('mkfs.xfs'), 'xfsprogs'],
   [has('mkfs.btrfs'), 'btrfs-progs'],
 ].map(([there, name]) => ({ there, packages: [name], why: 'tests look into disks that it makes' }));
-const BENCHMARK = [PIGZ, { there: has('curl'), packages: ['curl'], why: 'what it fetches is compared with' }];
+const BENCHMARK = [...NGINX, PIGZ, { there: has('curl'), packages: ['curl'], why: 'what it fetches is compared with' }];
 const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
 const canOpenWebKit = () => ask(PYTHON, ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
 /** The other browsers, their drivers, and a window system for WebKit. */
@@ -162,24 +165,39 @@ export async function judges() {
   });
 }
 
-/** Real servers for uploads, in target/servers/bin and tools/servers. */
-export async function uploadServers() {
-  await install('servers', 'servers that take uploads', 'tools/servers/');
-  const folder = join(root, 'target', 'servers');
-  const todo = 'Check that it reaches its registry, and run this again.';
-  if (!existsSync(join(folder, 'bin', 's3s-fs'))) {
-    say('building s3s-fs');
-    const crate = ['s3s-fs', '--version', S3_SERVER, '--locked', '--features', 'binary', '--root', folder];
-    run('Building s3s-fs', 'cargo', [`+${toolchain()}`, 'install', '--quiet', ...crate], { todo });
-  }
-  if (existsSync(join(folder, 'bin', 'fake-gcs-server'))) return;
+const servers = join(root, 'target', 'servers');
+const hasServer = (name) => existsSync(join(servers, 'bin', name));
+const toServers = { todo: 'Check that it reaches its registry, and run this again.' };
+
+/** Real servers for uploads, in tools/servers. */
+export const npmServers = () => install('servers', 'servers that take uploads', 'tools/servers/');
+
+/** A real server for uploads, in target/servers/bin. */
+export function s3Server() {
+  if (hasServer('s3s-fs')) return;
+  say('building s3s-fs');
+  const crate = ['s3s-fs', '--version', S3_SERVER, '--locked', '--features', 'binary', '--root', servers];
+  run('Building s3s-fs', 'cargo', [`+${toolchain()}`, 'install', '--quiet', ...crate], toServers);
+}
+
+/** Another one, if there is Go. */
+function gcsServer() {
+  if (hasServer('fake-gcs-server')) return;
   if (!which('go')) {
     say('there is no Go: uploads to Google Cloud Storage are not tried against fake-gcs-server');
     return;
   }
   say('building fake-gcs-server');
-  const env = { ...process.env, GOBIN: join(folder, 'bin') };
-  run('Building fake-gcs-server', 'go', ['install', `github.com/fsouza/fake-gcs-server@${GCS_SERVER}`], { env, todo });
+  const env = { ...process.env, GOBIN: join(servers, 'bin') };
+  const program = `github.com/fsouza/fake-gcs-server@${GCS_SERVER}`;
+  run('Building fake-gcs-server', 'go', ['install', program], { env, ...toServers });
+}
+
+/** All of them. */
+export async function uploadServers() {
+  await npmServers();
+  s3Server();
+  gcsServer();
 }
 
 const toolchainFile = () => readFileSync(join(root, 'rust-toolchain.toml'), 'utf8');
@@ -259,7 +277,7 @@ function debian(needs) {
 export const compiler = () => debian(COMPILER);
 export const testPrograms = () => debian([...TESTS, ...DISKS]);
 export const fullTestPrograms = () => debian(FULL_TESTS);
-export const benchmarkPrograms = () => debian([...TESTS, ...FULL_TESTS, ...BENCHMARK]);
+export const benchmarkPrograms = () => debian([...TESTS, ...BENCHMARK]);
 export const otherBrowsers = () => debian(OTHER_BROWSERS);
 
 if (!existsSync(join(root, 'package-lock.json'))) fail('package-lock.json is missing.', 'Use a complete checkout.');

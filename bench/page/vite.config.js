@@ -18,5 +18,5 @@ export default defineConfig({
     },
   },
   worker: { format: 'es' },
-  build: { target: 'esnext', assetsInlineLimit: 0, outDir: path('../../.cache/bench/page'), emptyOutDir: true },
+  build: { target: 'esnext', assetsInlineLimit: 0, emptyOutDir: true },
 });
