@@ -17,7 +17,7 @@ type Field = (usize, &'static [u8]);
 
 #[test]
 fn each_field_of_a_footer() {
-    let stamp = Stamp { seconds: 946_684_800 + 0x1234_5678, random: [0xff; 16] };
+    let stamp = Stamp { seconds: u64::MAX, random: [0xff; 16] };
     // (virtual size, fields that depend on it)
     let cases: [(u64, &[Field]); 3] = [
         // Rounded up to 1 MiB: 2,048 sectors are 30 cylinders of 4 heads and 17 sectors.
@@ -30,7 +30,8 @@ fn each_field_of_a_footer() {
         (0, b"conectix"),
         (8, &[0, 0, 0, 2, 0, 1, 0, 0]),
         (16, &[0xff; 8]),
-        (24, &[0x12, 0x34, 0x56, 0x78]),
+        // 2000-01-01, whenever it is made.
+        (24, &[0; 4]),
         (28, b"win "),
         (36, b"Wi2k"),
         (60, &[0, 0, 0, 2]),
@@ -48,10 +49,6 @@ fn each_field_of_a_footer() {
         let sum: u32 =
             footer.iter().enumerate().map(|(at, &byte)| if (64..68).contains(&at) { 0 } else { byte.into() }).sum();
         assert_eq!(footer[64..68], (!sum).to_be_bytes(), "{size}: the checksum");
-    }
-    // A clock that is before 2000, or after 2136, does not wrap.
-    for (seconds, expected) in [(0, [0; 4]), (u64::MAX, [0xff; 4])] {
-        assert_eq!(layout_of("vpc", 0).footer(&Stamp { seconds, ..stamp })[24..28], expected);
     }
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, decant, program, run } from '../support/command.js';
-import { hashFile, images, qemuImg } from '../support/images.js';
+import { diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
@@ -56,6 +56,11 @@ for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
       qemuImg('compare', '-f', format, '-F', 'qcow2', output, path);
       const { 'cluster-size': found } = JSON.parse(qemuImg('info', '--output=json', output));
       expect(found).toBe(clusterSize);
+      // Hyper-V refuses files with holes.
+      if (what === 'a VHDX' || what === 'a dynamic VHD') {
+        flush(output);
+        expect(diskUsage(output)).toBeGreaterThanOrEqual(statSync(output).size);
+      }
       // Another program reads the output, as does Decant if it supports the format.
       if (format === 'vpc') qemuImg('convert', '-f', format, '-O', 'raw', output, back);
       else decant('convert', output, back);
@@ -124,11 +129,10 @@ for (const [size, made] of [
   });
 }
 
-/** A dynamic VHD without the bytes that differ between conversions: time, UUID and their checksum. */
+/** A dynamic VHD without the bytes that differ between conversions: the UUID and its checksum. */
 function withoutStamp(path: string): string {
   const bytes = readFileSync(path);
   for (const footer of [0, bytes.length - 512]) {
-    bytes.fill(0, footer + 24, footer + 28);
     bytes.fill(0, footer + 64, footer + 84);
   }
   return createHash('sha256').update(bytes).digest('hex');

@@ -16,7 +16,7 @@ pub(super) enum Kept {
     All,
     /// Blocks with data. Zeros in them are holes.
     WithData,
-    /// Blocks with data, whole: zeros in them are written.
+    /// Blocks with data, whole: zeros in them are written, since Hyper-V and Windows refuse a file that is sparse on NTFS.
     WithDataDense,
 }
 
@@ -25,6 +25,10 @@ pub(super) struct Blocks {
     block_size: u64,
     /// The offset of the first block in the file.
     start: u64,
+    /// The distance between the starts of two blocks in the file.
+    distance: u64,
+    /// What is directly before each block.
+    bitmap: &'static [u8],
     kept: Kept,
     /// The number of blocks of the disk.
     total: u64,
@@ -41,7 +45,25 @@ impl Blocks {
     /// Places the `total` blocks of a disk from `start` on. Fails with `internal` if memory runs out.
     pub(super) fn new(total: u64, block_size: u64, start: u64, kept: Kept) -> Result<Self> {
         let with_data = zeroed(total.div_ceil(8) as usize)?;
-        Ok(Self { block_size, start, kept, total, with_data, last: None, count: 0, end: start })
+        Ok(Self {
+            block_size,
+            start,
+            distance: block_size,
+            bitmap: &[],
+            kept,
+            total,
+            with_data,
+            last: None,
+            count: 0,
+            end: start,
+        })
+    }
+
+    /// Writes `bitmap` directly before each block. Blocks are aligned as in file systems.
+    #[must_use]
+    pub(super) fn with_bitmaps(self, bitmap: &'static [u8]) -> Self {
+        let aligned = |at: u64| (at + bitmap.len() as u64).next_multiple_of(BLOCK);
+        Self { start: aligned(self.start), distance: aligned(self.block_size), bitmap, ..self }
     }
 
     /// Places `parts`, which ascend. Fails with `internal` if memory runs out.
@@ -52,7 +74,7 @@ impl Blocks {
                 let guest = part.guest.0 + done;
                 let within = guest % self.block_size;
                 let len = (self.block_size - within).min(part.len - done);
-                let at = self.offset(guest / self.block_size) + within;
+                let at = self.begin(guest / self.block_size, writes)? + within;
                 if self.kept == Kept::WithDataDense {
                     self.fill(at, writes)?;
                 }
@@ -66,11 +88,22 @@ impl Blocks {
 
     /// Ends the last block: the file has all bytes of it. Fails with `internal` if memory runs out.
     pub(super) fn finish(&mut self, writes: &mut Writes) -> Result<()> {
-        let end = self.start + self.count() * self.block_size;
+        let Some(last) = self.count().checked_sub(1) else { return Ok(()) };
+        let end = self.offset(last) + self.block_size;
         if self.kept != Kept::WithDataDense {
-            self.end = self.end.max(end - BLOCK.min(end - self.start));
+            self.end = self.end.max(end - BLOCK);
         }
         self.fill(end, writes)
+    }
+
+    /// The offset after the last byte that is written.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The offset of block `number` in the file.
+    pub(super) fn offset(&self, number: u64) -> u64 {
+        self.start + number * self.distance
     }
 
     /// The number of blocks in the file.
@@ -88,15 +121,22 @@ impl Blocks {
         self.with_data[(block / 8) as usize] & 1 << (block % 8) != 0
     }
 
-    /// The offset in the file of `block`, which has data.
-    fn offset(&mut self, block: u64) -> u64 {
-        if self.last != Some(block) {
+    /// Begins `block`, which has data, unless it has begun. Returns its offset in the file. Fails with `internal` if memory runs out.
+    fn begin(&mut self, block: u64, writes: &mut Writes) -> Result<u64> {
+        let is_new = self.last != Some(block);
+        if is_new {
             self.last = Some(block);
             self.count += 1;
             self.with_data[(block / 8) as usize] |= 1 << (block % 8);
         }
-        let number = if self.kept == Kept::All { block } else { self.count - 1 };
-        self.start + number * self.block_size
+        let at = self.offset(if self.kept == Kept::All { block } else { self.count - 1 });
+        if is_new && !self.bitmap.is_empty() {
+            let bitmap = at - self.bitmap.len() as u64;
+            self.fill(bitmap, writes)?;
+            writes.own(bitmap, self.bitmap.to_vec());
+            self.end = at;
+        }
+        Ok(at)
     }
 
     /// Writes zeros up to the offset `to`.

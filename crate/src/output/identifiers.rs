@@ -13,7 +13,7 @@ pub(super) struct Identifiers {
 impl Identifiers {
     /// Those derived from `uuid`, or else from the random bytes of `stamp`.
     pub(super) fn new(uuid: Option<[u8; 16]>, stamp: &Stamp) -> Self {
-        Self { first: uuid.unwrap_or_else(|| with_version(stamp.random, 4)) }
+        Self { first: uuid.unwrap_or_else(|| random_uuid(stamp)) }
     }
 
     /// Identifier number `number`. Number 0 is the UUID itself. None of them is null, and no two are equal.
@@ -25,6 +25,11 @@ impl Identifiers {
         }
         guid_of(&uuid)
     }
+}
+
+/// Makes a UUID from the random bytes of `stamp`, in the order of its text.
+pub(super) fn random_uuid(stamp: &Stamp) -> [u8; 16] {
+    with_version(stamp.random, 4)
 }
 
 /// Returns `bytes` as a UUID of this version (RFC 9562): 4 is random, and 8 is made as its maker likes.

@@ -68,6 +68,9 @@ fn converts(output: &Output, sizes: &[u64]) {
                 assert!(layout.output_size().is_none_or(|size| size == file.len() as u64), "{name}");
                 if matches!(encoding, Encoding::Stored | Encoding::Compressed(CompressedEncoding::Units(_))) {
                     assert!(written <= file.len() as u64, "{name}: {written}");
+                    // Hyper-V refuses files with holes.
+                    let may_have_holes = ["qcow2", "vdi"].contains(&output.name) || layout.output_size().is_some();
+                    assert!(may_have_holes || written == file.len() as u64, "{name}: {written} of {}", file.len());
                 } else if is_compressed {
                     assert_eq!(written, file.len() as u64, "{name}");
                     assert_eq!(converted.target.holes.take(), [], "{name}: it has no holes");

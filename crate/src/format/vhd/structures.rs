@@ -14,8 +14,6 @@ pub(crate) const NO_STRUCTURE: u64 = u64::MAX;
 pub(crate) const FIXED: u32 = 2;
 pub(crate) const DYNAMIC: u32 = 3;
 pub(crate) const DIFFERENCING: u32 = 4;
-/// Seconds from 1970-01-01 to 2000-01-01, the epoch of `time_stamp`.
-const EPOCH: u64 = 946_684_800;
 /// Programs that take the size of the disk from its geometry: Virtual PC, and QEMU unless `force_size` is set.
 const SIZED_BY_GEOMETRY: [[u8; 4]; 2] = [*b"vpc ", *b"qemu"];
 
@@ -65,8 +63,7 @@ impl VhdFooter {
     }
 
     /// Makes the footer of a disk of `disk_size` bytes. `data_offset` is the offset of the next structure, or [`NO_STRUCTURE`].
-    /// `seconds` is the time in seconds since 1970, and `random` becomes the UUID.
-    pub(crate) fn new(disk_type: u32, data_offset: u64, disk_size: u64, seconds: u64, random: [u8; 16]) -> Self {
+    pub(crate) fn new(disk_type: u32, data_offset: u64, disk_size: u64, unique_id: [u8; 16]) -> Self {
         let ChsGeometry { cylinders, heads, sectors } = ChsGeometry::of(disk_size / SECTOR);
         let mut footer = Self {
             cookie: FOOTER_COOKIE,
@@ -74,7 +71,8 @@ impl VhdFooter {
             features: 2,
             file_format_version: MAJOR_VERSION << 16,
             data_offset,
-            time_stamp: seconds_since_2000(seconds),
+            // 2000-01-01. XenServer refuses a VHD from the future, which the present is where a clock is wrong.
+            time_stamp: 0,
             // As Windows writes it. Readers then take the size of the disk from the current size, not from the geometry.
             creator_application: *b"win ",
             creator_version: 0x000a_0000,
@@ -86,7 +84,7 @@ impl VhdFooter {
             sectors,
             disk_type,
             checksum: 0,
-            unique_id: uuid(random),
+            unique_id,
             saved_state: 0,
             reserved: [0; 427],
         };
@@ -98,17 +96,6 @@ impl VhdFooter {
 /// The checksum of a structure whose checksum is zero: the ones' complement of the sum of its bytes.
 pub(crate) fn checksum(structure: &[u8]) -> u32 {
     !structure.iter().map(|&byte| u32::from(byte)).sum::<u32>()
-}
-
-fn seconds_since_2000(unix: u64) -> u32 {
-    u32::try_from(unix.saturating_sub(EPOCH)).unwrap_or(u32::MAX)
-}
-
-/// Makes a random UUID (RFC 9562, version 4).
-fn uuid(mut random: [u8; 16]) -> [u8; 16] {
-    random[6] = random[6] & 0x0f | 0x40;
-    random[8] = random[8] & 0x3f | 0x80;
-    random
 }
 
 /// The largest geometry. It states nothing about the size of a larger disk.

@@ -2,6 +2,7 @@
 
 mod dynamic_vhd;
 
+use super::identifiers::random_uuid;
 use super::layout::{Layout, Stamp};
 use super::options::{self, FormatOption};
 use super::{BLOCK, OutputFormat, grows};
@@ -82,6 +83,11 @@ impl Layout for FixedVhd {
     }
 
     fn footer(&self, stamp: &Stamp) -> Vec<u8> {
-        VhdFooter::new(FIXED, NO_STRUCTURE, self.disk_size, stamp.seconds, stamp.random).to_bytes().to_vec()
+        footer(FIXED, NO_STRUCTURE, self.disk_size, stamp)
     }
+}
+
+/// Makes the footer of a disk of `disk_size` bytes. `data_offset` is the offset of the next structure, or [`NO_STRUCTURE`].
+fn footer(disk_type: u32, data_offset: u64, disk_size: u64, stamp: &Stamp) -> Vec<u8> {
+    VhdFooter::new(disk_type, data_offset, disk_size, random_uuid(stamp)).to_bytes().to_vec()
 }
