@@ -127,7 +127,7 @@ export async function writeTo(
     identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
     sha256: options.sha256 === true,
   };
-  const meter = new Meter(virtualSize, info.fileSize, options.networks, options.onProgress);
+  const meter = new Meter(virtualSize, info.fileSize, options.networks, options.onProgress, outputSize);
   try {
     const converted = await write(target, conversion, plan, meter, signal);
     const bytesWritten = target.send ? await send(target, converted, meter, signal) : converted.progress.written;
@@ -354,7 +354,7 @@ function resultOf(
     outputSize,
     bytesRead: progress.read,
     bytesWritten,
-    holeBytes: outputSize - bytesWritten,
+    holeBytes: target.isAllocated ? 0 : outputSize - bytesWritten,
     notices: [
       ...info.safety.filter((notice) => isOfDisk(notice) && !isMet(notice, chosen)),
       ...notices,

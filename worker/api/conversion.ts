@@ -18,7 +18,7 @@ import {
   writeTo,
 } from './conversion-run.js';
 import { identityOf } from './identity.js';
-import { chosenFormat } from './output-format.js';
+import { chosenFormat, loadPlaces } from './output-format.js';
 
 /** Loads the code for sizes of streamed disks. */
 const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
@@ -65,16 +65,25 @@ async function convertTo(
   spool: Spool | undefined,
 ): Promise<Result> {
   let target: OutputTarget;
+  let placed: CancellableOptions;
   try {
-    target = await targetOf(conversion, output, options, spool);
+    placed = await withDensity(options);
+    target = await targetOf(conversion, output, placed, spool);
   } catch (thrown) {
     const error = toDecantError(thrown);
     abandonOutput(output, error);
     throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
   }
-  return orDiscarded(target, conversion, options, async (running) =>
+  return orDiscarded(target, conversion, placed, async (running) =>
     writeTo(target, conversion, running, await sizedFormat(target, conversion, running)),
   );
+}
+
+/** Resolves to `options`, without holes for a place that refuses sparse files. Fails with `usage` for an unknown place. */
+async function withDensity<T extends ConvertOptions>(options: T): Promise<T> {
+  if (options.for === undefined || options.sparse !== undefined) return options;
+  const { refusesSparse } = await loadPlaces();
+  return refusesSparse(options.for) ? { ...options, sparse: false } : options;
 }
 
 async function targetOf(
@@ -148,6 +157,6 @@ export async function keptOf(
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = await platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);
-  const identity = await identityOf(conversion, chosen, options, signal);
+  const identity = await identityOf(conversion, chosen, await withDensity(options), signal);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }

@@ -75,6 +75,7 @@ export class Meter {
     private readonly fileSize: number | undefined,
     private readonly networks: () => Network[],
     private readonly listener: ((progress: Progress) => void) | undefined,
+    private readonly outputSize?: number,
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
     const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0 };
@@ -186,6 +187,7 @@ export class Meter {
       unlocked: this.#unlocked,
       guestDone,
       ...(guestTotal === undefined ? {} : { guestTotal }),
+      ...(this.outputSize === undefined ? {} : { outputSize: this.outputSize }),
       ...(this.#cells ? { cells: this.#cells.done() } : {}),
       dataDone,
       bytesRead: read,

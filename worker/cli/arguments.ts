@@ -52,7 +52,8 @@ export type Command =
       formatOptions: Record<string, string>;
       /** Remarks about the arguments, as sentences. */
       notes: string[];
-      sparse: boolean;
+      /** By default as the place needs it. */
+      sparse: boolean | undefined;
       /** The method of an upload by one request. */
       method: UploadMethod;
       /** Whether an upload by one request is confirmed. */

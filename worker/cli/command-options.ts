@@ -127,8 +127,8 @@ const SIZE_UNITS = 'bkmgtpe';
 const HOLE = 4096;
 
 /** Parses `-S`. */
-function sparseness(value: string | undefined): { sparse: boolean; note?: string } {
-  if (value === undefined) return { sparse: true };
+function sparseness(value: string | undefined): { sparse?: boolean; note?: string } {
+  if (value === undefined) return {};
   const [, number, unit = 'b'] = /^(\d+(?:\.\d+)?)([bkmgtpe])?$/.exec(value.toLowerCase()) ?? [];
   if (number === undefined) throw usage(`-S takes a size, not '${value}'`);
   const size = Number(number) * 1024 ** SIZE_UNITS.indexOf(unit);
@@ -261,7 +261,7 @@ export const OTHERS = {
     'write in place into an existing OUTPUT: a device, a file that is large enough, or a page blob (--upload azure -O vpc), such as that of a managed disk',
     { short: 'n', commands: ['convert'] },
   ),
-  sparseness: withValue('sparse-size', '0', 'write zeros instead of leaving holes', sparseness, {
+  sparseness: withValue('sparse-size', '0', 'leave no holes in OUTPUT: zeros take space on the disk', sparseness, {
     short: 'S',
     commands: ['convert'],
   }),

@@ -1,6 +1,7 @@
 // `decant convert`.
 
 import { shownText } from '../errors/shown.js';
+import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
@@ -64,19 +65,27 @@ async function run(
   waiting.isSilenced ||= show;
   let isNoted = false;
   try {
-    const { existing, sparse, sync, resume } = command;
+    const { existing, sparse, sync, resume, place } = command;
+    const isFile = command.output !== STANDARD_OUTPUT && !isHttp(command.output);
+    const isDense =
+      sparse === false || (sparse === undefined && place !== undefined && placeNamed(place).refusesSparse);
+    let isSizeNoted = command.quiet || !isFile || !isDense;
     const result = await image.convert(output, {
       signal,
       ...optionsFor(image, command, output),
       // The target of a page blob has it as its own option.
       existing: existing && typeof output === 'string',
-      sparse,
+      ...(sparse === undefined ? {} : { sparse }),
       sync,
       resume,
       onProgress: (progress) => {
         if (image.streamed && progress.phase === 'measuring' && !isNoted) {
           isNoted = true;
           if (!command.quiet) report(`note: ${beforehand(image)}`);
+        }
+        if (!isSizeNoted && progress.outputSize !== undefined) {
+          isSizeNoted = true;
+          report(`note: the output takes ${humanSize(progress.outputSize)} on the disk, since it has no holes`);
         }
         line?.show(progress);
         waiting.report(progress.waiting);

@@ -213,6 +213,8 @@ export const hyperv: KnownPlace = {
   label: 'Hyper-V',
   formats: [VHDX, { ...DYNAMIC_VHD, firmware: GENERATION_1 }, { ...FIXED_VHD, firmware: GENERATION_1 }],
   limits: [],
+  // On NTFS: 0xC03A001A.
+  refusesSparse: true,
   drivers: {
     name: 'Hyper-V',
     linux:

@@ -27,6 +27,9 @@ export async function formatFor(
 /** Returns the format that a conversion with `for` tries first. Fails with `usage` as `formatFor` does. */
 export const choiceOf = (options: ConvertOptions): Choice => choiceFor(placeNamed(options.for!), options);
 
+/** Whether the place `name` refuses sparse files. Fails with `usage` if there is no such place. */
+export const refusesSparse = (name: string): boolean => placeNamed(name).refusesSparse === true;
+
 /** Resolves to all places, with the output of this image for each. */
 export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace[]> =>
   Promise.all(PLACES.map((place) => placeOf(place, sessions, signal)));

@@ -147,6 +147,8 @@ export interface Progress {
    * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
    * image's file were read, `Info.fileSize` at the end.
    */
+  /** The size of the output, if it is known before the conversion. */
+  outputSize?: number;
   bytesRead: number;
   /** How many bytes were written to the output, or to its temporary file. */
   bytesWritten: number;

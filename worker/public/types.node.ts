@@ -104,7 +104,10 @@ export interface ConvertOptions extends CommonConvertOptions {
    * a stream or custom target.
    */
   sync?: boolean;
-  /** `false` writes zeros instead of leaving holes in the file. Streams, and targets without `hole`, get zeros in any case. */
+  /**
+   * `false` leaves no holes in the file: it takes its whole size on the disk, by `fallocate` of util-linux, or else since zeros are written.
+   * The default for a place that refuses sparse files (`for`). Streams, and targets without `hole`, get zeros in any case.
+   */
   sparse?: boolean;
   /**
    * `true` writes into the existing file `output`, in place, as into a block device. The size of the output must be known, and

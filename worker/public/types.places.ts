@@ -39,7 +39,9 @@ export interface Place {
   /** Its documented limits. */
   limits: PlaceLimit[];
   /**
-   * The drivers that a system may need to boot there, which a conversion does not install: their name, and for each system that may
+   * Whether files with holes are refused there: the conversion then writes none in Node (`sparse`). */
+  refusesSparse?: boolean;
+  /** The drivers that a system may need to boot there, which a conversion does not install: their name, and for each system that may
    * lack them a page about them.
    */
   drivers?: { name: string; windows?: string; linux?: string };

@@ -12,6 +12,7 @@ import { deviceSize } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput, outputInUse } from '../claims.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
+import { allocate } from './allocate.js';
 import { below, overlap, sourceFiles } from './device.js';
 import { Journal } from './journal.js';
 import { keepOwnerAndMode, type MadeFile, refused, setMode } from './owner-and-mode.js';
@@ -53,6 +54,7 @@ export class PathTarget implements OutputTarget {
   readonly resumes = true;
   readonly notices: Notice[] = [];
   resumePoint: ResumePoint | undefined;
+  isAllocated = false;
   /** The journal of the temporary file, if a later conversion may resume it. */
   #journal: Journal | undefined;
   #location: ResolvedPath | undefined;
@@ -78,12 +80,12 @@ export class PathTarget implements OutputTarget {
     private readonly options: PathOptions = {},
   ) {}
 
-  async prepare(sizes: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
       const { location, existing } = await this.#locate(identity !== undefined);
       this.#release = claimOutput(`'${this.path}'`, keysOf(this.#folder!, location, existing));
       if (this.#isInPlace(existing)) return await this.#openInPlace(location, existing, sizes);
-      return await this.#openFile(location, existing, identity);
+      return await this.#openFile(location, existing, sizes, signal, identity);
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
     }
@@ -247,6 +249,8 @@ export class PathTarget implements OutputTarget {
   async #openFile(
     location: ResolvedPath,
     existing: BigIntStats | undefined,
+    { outputSize }: Sizes,
+    signal: AbortSignal,
     identity: string | undefined,
   ): Promise<TargetSpec> {
     const mode = existing || identity !== undefined ? OWNER_ONLY : ANYONE;
@@ -265,7 +269,11 @@ export class PathTarget implements OutputTarget {
     const file = openFile(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.
     const sync = this.options.sync === true || identity !== undefined;
-    return { file, name: this.path, inPlace: false, dense: this.options.sparse === false, sync };
+    const isDense = this.options.sparse === false;
+    // A file that is resumed has its own length.
+    if (isDense && outputSize && identity === undefined)
+      this.isAllocated = await allocate(this.#fd, outputSize, signal);
+    return { file, name: this.path, inPlace: false, dense: isDense && !this.isAllocated, sync };
   }
 
   /** Resumes the file of an earlier conversion, if there is one, instead of the new file. Returns the path that is used. */
