@@ -159,6 +159,7 @@ export const PAGE = {
 
 export const RESULT: Result = {
   virtualSize: 5e6,
+  rewritten: [],
   outputSize: 5e6,
   bytesRead: 1e6,
   bytesWritten: 1e6,

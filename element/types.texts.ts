@@ -254,8 +254,7 @@ export interface AllTexts {
   outputHint: (output: OutputFormat) => string;
   /** The name of an output format in the list: short enough for a narrow window. */
   outputValue: (output: OutputFormat) => string;
-  /** `hasGpt`: whether the disk has a GPT; `undefined` if unknown. */
-  notice: (notice: Notice, hasGpt: boolean | undefined) => string;
+  notice: (notice: Notice) => string;
   /** Why the disk cannot become `output`. */
   outputRefusal: (output: OutputFormat, refusal: NonNullable<OutputFormat['refusal']>) => string;
   /** The question above the places where the disk can run. */
@@ -271,6 +270,9 @@ export interface AllTexts {
   fits: (name: string, place: string) => string;
   /** Opens the format, the way to save and the name. */
   change: string;
+  /** The field for a larger disk, in GiB. */
+  diskSizeField: string;
+  smallerDisk: string;
   saveHow: string;
   fileName: string;
   noName: string;

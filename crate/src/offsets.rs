@@ -100,12 +100,12 @@ pub struct GuestRange {
 
 impl GuestRange {
     /// Whether the range contains no bytes.
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
     /// Length in bytes.
-    pub(crate) fn len(self) -> u64 {
+    pub fn len(self) -> u64 {
         self.end - self.start
     }
 }

@@ -34,6 +34,7 @@ mod profile;
 mod qed;
 mod raw_among_files;
 mod reads;
+mod reshape;
 mod salvage;
 mod sector_size;
 mod shown;

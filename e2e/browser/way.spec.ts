@@ -117,3 +117,22 @@ test('what cannot be converted for a place says why', async ({ page }) => {
   await expect(why).not.toContainText('https:');
   await expect(why.getByRole('link')).toHaveAttribute('href', /^https:\/\/learn\.microsoft\.com\/.*uploadsizebytes$/);
 });
+
+test('a disk becomes larger, never smaller', async ({ page }, testInfo) => {
+  await open(page);
+  await choose(page, images.states());
+  await page.getByText('Change', { exact: true }).click();
+  await page.getByLabel('Output format').selectOption('qcow2');
+  const size = page.getByLabel('Larger disk, in GiB');
+  await size.fill('0.00001');
+  await size.press('Tab');
+  await expect(page.getByText('A disk can only become larger.')).toBeVisible();
+  await convert(page).click();
+  await expect(size).toBeVisible();
+  await size.fill('1.5');
+  const download = page.waitForEvent('download');
+  await convert(page).click();
+  const path = testInfo.outputPath('larger.qcow2');
+  await (await download).saveAs(path);
+  expect(JSON.parse(qemuImg('info', '--output=json', path))['virtual-size']).toBe(1.5 * 2 ** 30);
+});

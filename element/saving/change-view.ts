@@ -2,17 +2,19 @@
 
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
 import { noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
-import { advice, type Choice } from '../ways/choices.js';
+import { advice, type Choice, isTooSmall } from '../ways/choices.js';
 import { snapshotPicker } from './details-view.js';
 
 export const changeFields = (state: Step<'ready'>, controls: Controls): TemplateResult => html`
   ${state.image.info.snapshots.length > 0 ? snapshotPicker(controls) : nothing}
   ${outputField(state, controls)}
+  ${sizeField(state, controls)}
   ${state.way === 'host' ? nothing : placeFields(state, controls)}
 `;
 
@@ -36,6 +38,37 @@ function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
     </label>
     ${output.hint ? html`<p class="quiet" id="output-hint">${texts.outputHint(output)}</p>` : nothing}
     ${formats.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
+  `;
+}
+
+const GIB = 2 ** 30;
+
+/** The size of the disk. Left empty, it is that of the image. */
+function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): TemplateResult {
+  const { virtualSize } = state.image.info;
+  const resize = (event: Event) => {
+    const { valueAsNumber: size } = event.target as HTMLInputElement;
+    chooser.resize(Number.isFinite(size) ? Math.round(size * GIB) : undefined);
+  };
+  const isWrong = isTooSmall(state);
+  return html`
+    <label class="field">
+      <span>${texts.diskSizeField}</span>
+      <input
+        name="size"
+        part="field"
+        type="number"
+        step="any"
+        min=${virtualSize === undefined ? 0 : virtualSize / GIB}
+        placeholder=${virtualSize === undefined ? nothing : virtualSize / GIB}
+        .value=${live(state.size === undefined ? '' : String(state.size / GIB))}
+        ?readonly=${state.choosingTarget}
+        aria-invalid=${isWrong ? 'true' : nothing}
+        aria-describedby=${isWrong ? 'size-problem' : nothing}
+        @change=${resize}
+      />
+    </label>
+    ${isWrong ? html`<p class="bad" id="size-problem" role="alert">${texts.smallerDisk}</p>` : nothing}
   `;
 }
 

@@ -22,6 +22,7 @@ const PLACES_TIMEOUT = 500;
 const UNCHANGED = {
   nameProblem: undefined,
   nameRefusals: 0,
+  size: undefined,
   asking: undefined,
   choosingTarget: false,
   picking: false,
@@ -191,6 +192,10 @@ export class Chooser implements SaveChoices {
     if (this.screen.opening) this.screen.opening.outputName = name;
     const nameProblem = problemSoFar(name, this.screen.texts);
     this.change(this.screen.turn, { name, nameProblem, asking: undefined });
+  }
+
+  resize(size: number | undefined): void {
+    this.change(this.screen.turn, { size, asking: undefined });
   }
 
   /** Uses `folder`, which the person has picked, for this image and the next ones. */

@@ -18,7 +18,7 @@ import type { Queue } from '../queue/queue.js';
 import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
 import { guardWork } from '../ways/busy-tab.js';
-import { diskSize, hasGpt } from '../ways/choices.js';
+import { diskChange, diskSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
 import type { Chooser } from './chooser.js';
@@ -143,6 +143,7 @@ export class Conversion {
     const result = await image.convert(output, {
       format: format.name,
       formatOptions: format.recommended,
+      ...diskChange(this.ready),
       signal,
       onProgress,
       resume: this.target.kind === 'stored' && this.target.kept !== undefined,
@@ -183,7 +184,6 @@ export class Conversion {
       tooLate: this.#cancel.signal.aborted,
       seconds: (performance.now() - this.#start) / 1000,
       copying: rates && predict(rates, this.#method, outputSize, meter.dataDone).copying,
-      hasGpt: hasGpt(this.ready.survey),
       isCopyGone: false,
     });
     if (this.target.kind !== 'stored') return;

@@ -8,6 +8,7 @@ import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
+import { isTooSmall } from '../ways/choices.js';
 import { fits } from '../ways/destinations.js';
 import { askingView } from './asking-view.js';
 import { changeFields } from './change-view.js';
@@ -78,7 +79,8 @@ function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: All
 /** The choices that replace the proposals. Open if the person must choose. */
 function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const must = state.nameProblem !== undefined || (!state.way && (state.isSettled || state.lostWay !== undefined));
+  const isWrong = state.nameProblem !== undefined || isTooSmall(state);
+  const must = isWrong || (!state.way && (state.isSettled || state.lostWay !== undefined));
   const toggled = (event: Event) => {
     controls.isChanging = (event.target as HTMLDetailsElement).open;
   };

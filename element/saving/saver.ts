@@ -15,7 +15,7 @@ import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import type { Screen } from '../steps/screen.js';
 import type { Step, Target } from '../steps/state.js';
-import type { Way } from '../ways/choices.js';
+import { diskChange, isTooSmall, type Way } from '../ways/choices.js';
 import type { Chooser } from './chooser.js';
 import { Conversion } from './conversion.js';
 import { keptDownload } from './target.js';
@@ -38,7 +38,7 @@ export class Saver {
   /** Asks for the target if necessary, and converts. */
   async convert(way = this.chooser.ready?.way): Promise<void> {
     const { ready } = this.chooser;
-    if (!ready || !way) return;
+    if (!ready || !way || isTooSmall(ready)) return;
     const { turn } = this.screen;
     const unusable = nameProblem(ready.name, this.screen.texts) ?? this.#nameTaken(ready.name, way);
     if (unusable) {
@@ -84,7 +84,8 @@ export class Saver {
     const { turn } = this.screen;
     const { name, kept } = ready.asking;
     const isThere = await this.#whileChoosing(turn, async () => {
-      if (resumes) return ((await keptDownload(ready.image, name, ready.output))?.guestDone ?? 0) > 0;
+      if (resumes)
+        return ((await keptDownload(ready.image, name, ready.output, diskChange(ready)))?.guestDone ?? 0) > 0;
       await kept.discard();
       return true;
     });
@@ -143,7 +144,7 @@ export class Saver {
   /** As {@link #askForTarget}, for a download. */
   async #askForDownload(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const name = downloadName(ready.name);
-    const kept = await keptDownload(ready.image, name, ready.output);
+    const kept = await keptDownload(ready.image, name, ready.output, diskChange(ready));
     const { virtualSize = 0 } = ready.image.info;
     // The person may have chosen another way in the meantime.
     const now = this.screen.at('ready');

@@ -51,9 +51,14 @@ export async function outputAt(
 }
 
 /** Finds the kept part of a download of the image; `undefined` if it could not be resumed. */
-export async function keptDownload(image: AnyImage, name: string, format: OutputFormat): Promise<Kept | undefined> {
+export async function keptDownload(
+  image: AnyImage,
+  name: string,
+  format: OutputFormat,
+  change: { size?: number; fixGpt?: boolean } = {},
+): Promise<Kept | undefined> {
   try {
-    return await image.kept({ download: name }, { format: format.name, formatOptions: format.recommended });
+    return await image.kept({ download: name }, { format: format.name, formatOptions: format.recommended, ...change });
   } catch {
     // Without storage nothing is kept. A conversion reports the missing storage.
     return undefined;

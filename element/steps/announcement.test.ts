@@ -42,7 +42,6 @@ const done = (kind: Target['kind'], lostBytes = 0): State => ({
   converting: 1,
   speed: 1e8,
   copying: 3,
-  hasGpt: false,
   isCopyGone: false,
   tooLate: false,
 });

@@ -28,6 +28,8 @@ export interface SaveChoices {
   selectDestination(destination: Destination): void;
   selectOutput(output: OutputFormat): void;
   rename(name: string): void;
+  /** Gives the disk this size in bytes; `undefined`: that of the image. */
+  resize(size: number | undefined): void;
   /** Stops proposals, because the person is about to convert. */
   hold(): void;
 }

@@ -164,6 +164,8 @@ export type State =
       nameProblem: Warning | undefined;
       /** How often Convert was refused because of the name. Each time the text field takes the focus. */
       nameRefusals: number;
+      /** The size that the person gives the disk, in bytes. */
+      size: number | undefined;
       /** A folder that was picked before. */
       folder: FileSystemDirectoryHandle | undefined;
       asking: Asking | undefined;
@@ -213,8 +215,6 @@ export type State =
       copying: number | undefined;
       /** Whether the copy in the browser's storage was removed. */
       isCopyGone: boolean;
-      /** Whether the disk has a GPT, if known. */
-      hasGpt: boolean | undefined;
       /** The SHA-256 of the file, once the person has asked for it. */
       digest?: Digest | undefined;
       /** Whether a cancel came too late to stop the conversion. */

@@ -18,7 +18,6 @@ const GROWING = [
   outputOf('tar.gz', '.tar.gz', { notices: [grows] }),
 ];
 const survey: Survey = { data: 0, compressed: 0, lost: 0, complete: true, isDue: false };
-const gpt: Survey = { ...survey, contents: { table: { kind: 'GPT', isDamaged: false }, parts: [] } as never };
 
 const ready = (more: Partial<Step<'ready'>> = {}, info: Partial<Info> = {}): Step<'ready'> =>
   ({
@@ -40,13 +39,7 @@ const textsOf = (state: Parameters<typeof warningsOf>[0], session: Partial<Sessi
 // (warning, state, session, texts)
 for (const [what, state, session, expected] of [
   ['none', ready(), {}, []],
-  ['a disk that grows', ready({ output: GROWING[1]!, name: 'disk.vhd' }), {}, [english.notice(grows, undefined)]],
-  [
-    'a disk with a GPT that grows',
-    ready({ output: GROWING[1]!, name: 'disk.vhd', survey: gpt }),
-    {},
-    [english.notice(grows, true)],
-  ],
+  ['a disk that grows', ready({ output: GROWING[1]!, name: 'disk.vhd' }), {}, [english.notice(grows)]],
   ['a name', ready({ nameProblem: problem('No.') }), {}, ['No.']],
   [
     'a name that the browser changes',
@@ -98,10 +91,9 @@ for (const [what, state, session, expected] of [
       step: 'done',
       result: { ...RESULT, notices: [grows], lostBytes: 512, lostRanges: 1 },
       tooLate: true,
-      hasGpt: false,
     } as Step<'done'>,
     {},
-    [english.wasTooLate, english.notice(grows, false), english.lost(512, 1)],
+    [english.wasTooLate, english.notice(grows), english.lost(512, 1)],
   ],
   ['another step', { step: 'empty', notice: 'No files were found.' }, {}, []],
 ] as [string, Parameters<typeof warningsOf>[0], Partial<Session>, string[]][]) {

@@ -4,7 +4,6 @@ import type { AnyImage } from 'decant';
 import { render } from 'lit';
 import { downloadName, nameProblem } from '../files/names.js';
 import type { AllTexts } from '../types.texts.js';
-import { hasGpt } from '../ways/choices.js';
 import { spoken } from './common-views.js';
 import type { Controls } from './controls.js';
 import type { State, Step, Warning } from './state.js';
@@ -31,7 +30,7 @@ export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, contro
   const { info } = image;
   const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
   return [
-    ...safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice, hasGpt(survey)) })),
+    ...safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice) })),
     ...smallerLayers(info, texts).map((text, at) => ({ id: `layer ${at}`, text })),
     ...only(info.unusedCompanions.length > 0, 'unused', () => texts.unused(info.unusedCompanions)),
     ...only(isSalvage, 'salvage', () => texts.salvaging(survey.lost)),
@@ -40,10 +39,10 @@ export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, contro
 }
 
 /** The warnings about the chosen output format. */
-export const outputWarnings = ({ output, survey }: Step<'ready'>, texts: AllTexts): Warning[] =>
+export const outputWarnings = ({ output }: Step<'ready'>, texts: AllTexts): Warning[] =>
   output.notices.map((notice) => ({
     id: `output ${output.name} ${notice.code}`,
-    text: texts.notice(notice, hasGpt(survey)),
+    text: texts.notice(notice),
   }));
 
 /** The warning that the name ends in the extension of another output format. */
@@ -68,9 +67,9 @@ export const nameWarnings = (state: Step<'ready'>, texts: AllTexts): Warning[] =
 ];
 
 /** The warnings about a result. */
-export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts: AllTexts): Warning[] => [
+export const resultWarnings = ({ result, tooLate }: Step<'done'>, texts: AllTexts): Warning[] => [
   ...only(tooLate, 'too late', () => texts.wasTooLate),
-  ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice, hasGpt) })),
+  ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice) })),
 ];
 
 /** All warnings of the step that is shown. `isTyping`: whether a name or a link is being typed. */

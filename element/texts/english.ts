@@ -243,12 +243,10 @@ export const english: AllTexts = {
   output: 'Output format',
   outputHint: ({ hint = '' }) => hint,
   outputValue: ({ label }) => label,
-  notice: ({ code, fields: { added, unit, size: bytes }, message }, hasGpt) => {
+  notice: ({ code, fields: { added, unit, size: bytes }, message }) => {
     if (code === 'huge') return `The disk has ${size(Number(bytes))}, far more than its file.`;
     if (code !== 'disk-grows') return sentence(message);
-    const grows = `${size(Number(added))} of zeros are added at the end, to a multiple of ${exactSize(Number(unit))}.`;
-    if (hasGpt === undefined) return `${grows} A backup GPT is then no longer at the end.`;
-    return hasGpt ? `${grows} The backup GPT is then no longer at the end.` : grows;
+    return `${size(Number(added))} of zeros are added at the end, to a multiple of ${exactSize(Number(unit))}.`;
   },
   outputRefusal: ({ label, hint }, refusal) =>
     `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,
@@ -261,6 +259,8 @@ export const english: AllTexts = {
   fits: (name, place) => `Nothing to convert: ${shownText(name)} already fits (${shownText(place)}).`,
   change: 'Change',
   saveHow: 'Where to save it',
+  diskSizeField: 'Larger disk, in GiB',
+  smallerDisk: 'A disk can only become larger. Leave the field empty to keep its size.',
   fileName: 'File name',
   noName: 'Enter a file name.',
   badName: (character) => `A file name cannot contain ${character}`,

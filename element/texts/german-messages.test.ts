@@ -90,7 +90,7 @@ test.each(
 });
 
 test.each(NOTICES.map(({ code }) => code))('the notice %s', (code) => {
-  const text = notice({ code, fields: FIELDS, message: ENGLISH }, undefined);
+  const text = notice({ code, fields: FIELDS, message: ENGLISH });
   expect(text).toMatch(/\.$/);
   expect(text).not.toMatch(/undefined|NaN|\u202e/);
   expect(inGerman(text)).toBe(true);
@@ -103,7 +103,7 @@ test.each([
   ...ERRORS.flatMap(({ code, kinds }) =>
     kinds.map((kind) => [code, failure({ kind: kind as ErrorKind, code, fields: {}, message: ENGLISH })]),
   ),
-  ...NOTICES.map(({ code }) => [code, notice({ code, fields: {}, message: ENGLISH }, true)]),
+  ...NOTICES.map(({ code }) => [code, notice({ code, fields: {}, message: ENGLISH })]),
 ])('%s without its fields has no hole', (_, text) => {
   expect(partsOf(text!).join('')).toMatch(WHOLE);
 });
@@ -169,20 +169,18 @@ test.each([
 });
 
 test('a raw disk in a container is not called by the name of the container', () => {
-  const text = notice({ code: 'guessed-raw', fields: { container: 'gzip' }, message: ENGLISH }, true);
+  const text = notice({ code: 'guessed-raw', fields: { container: 'gzip' }, message: ENGLISH });
   expect(text).toMatch(/^Der Inhalt der Datei \(gzip\) ist in keinem Format/);
 });
 
 test('a notice about a layer names it', () => {
-  const text = notice({ code: 'marked-corrupt', fields: { file: 'base.qcow2' }, message: ENGLISH }, true);
+  const text = notice({ code: 'marked-corrupt', fields: { file: 'base.qcow2' }, message: ENGLISH });
   expect(text).toBe('base.qcow2 ist als beschädigt gekennzeichnet.');
-  expect(notice({ code: 'marked-corrupt', fields: {}, message: ENGLISH }, true)).toMatch(/^Das Abbild ist/);
+  expect(notice({ code: 'marked-corrupt', fields: {}, message: ENGLISH })).toMatch(/^Das Abbild ist/);
 });
 
 test('optional fields may be missing', () => {
-  const notices = ['guessed-raw', 'manifest-unchecked'].map((code) =>
-    notice({ code, fields: {}, message: ENGLISH }, true),
-  );
+  const notices = ['guessed-raw', 'manifest-unchecked'].map((code) => notice({ code, fields: {}, message: ENGLISH }));
   const full = failure({ kind: 'target', code: 'storage-full', fields: {}, message: ENGLISH });
   for (const text of [...notices, full]) expect(text).toMatch(/^(?!.*(?:undefined|NaN|\?)).*\.$/);
 });
@@ -211,7 +209,7 @@ test('a code without a sentence shows its kind in German and its message in Engl
   expect(failure({ kind: 'corrupt', ...unknown })).toBe(
     `Das Abbild ist beschädigt. Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`,
   );
-  expect(notice(unknown, false)).toBe(`Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`);
+  expect(notice(unknown)).toBe(`Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`);
   expect(lostRange({ start: 5, length: 7, code: 'of-tomorrow', reason: ENGLISH })).toBe(`7 Bytes ab 5: ${ENGLISH}`);
   const left = { ...unknown, fields: { reason: 'It is full', left: 'a part is left' } };
   expect(failure({ kind: 'target', ...left })).toContain('It is full.');

@@ -51,16 +51,14 @@ export function germanMessages(units: Units) {
     return fields.file === undefined || kind === 'missing-file' ? text : `${name(fields.file)}: ${text}`;
   };
 
-  const notice = ({ code, fields, message }: Notice, hasGpt: boolean | undefined): string => {
-    const text = code === 'disk-grows' ? growing(fields, hasGpt) : found(notices, code, fields);
+  const notice = ({ code, fields, message }: Notice): string => {
+    const text = code === 'disk-grows' ? growing(fields) : found(notices, code, fields);
     return text === undefined || text.includes(UNFILLED) ? `Auf Englisch: ${inEnglish(sentence(message))}` : text;
   };
 
-  const growing = (fields: Fields, hasGpt: boolean | undefined): string => {
+  const growing = (fields: Fields): string => {
     const [added, unit] = [bytes(fields.added, size), bytes(fields.unit, exactSize)];
-    const grows = `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
-    if (hasGpt === undefined) return `${grows} Hat die Platte eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
-    return hasGpt ? `${grows} Die Kopie der GPT liegt dann nicht mehr am Ende.` : grows;
+    return `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
   };
 
   const lostRange = ({ start, length, code, reason }: LostRange): string =>

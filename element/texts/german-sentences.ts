@@ -181,6 +181,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Die Seite, in die diese eingebettet ist, erlaubt ihr keinen Speicher (sandbox ohne allow-same-origin).',
     'size-needed':
       'Dieses Format nennt die Größe der Platte am Anfang, hier ist sie aber erst am Ende bekannt. Wählen Sie ein anderes Format, oder speichern Sie das Abbild zuerst als Datei.',
+    'size-smaller': 'Eine Platte kann nur größer werden, nicht kleiner.',
     'source-unreadable':
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
     'state-format': 'Das Format der Datei wird nicht erkannt.',
@@ -196,6 +197,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Die Datei beginnt in einem Format und endet in einem anderen, als VHD fester Größe. Welches stimmt, lässt sich nicht feststellen.',
     'ascending-only':
       'Dieses Format schreibt seinen Anfang zuletzt, und das Ziel nimmt Daten nur der Reihe nach. Wählen Sie ein anderes Format.',
+    'gpt-damaged':
+      'Die Partitionstabelle (GPT) der Platte ist beschädigt. Ihre Kopie wird deshalb nicht an das neue Ende verschoben.',
     'qcow2-full': 'Die Datei wird zu groß für Cluster dieser Größe.',
     'qcow2-too-large': 'Diese Platte ist zu groß für qcow2 mit Clustern dieser Größe.',
     'vmdk-full': 'Eine VMDK-Datei fasst höchstens 2 TiB. Wählen Sie ein anderes Format.',
@@ -332,6 +335,9 @@ export function germanNotices({ size }: Units): Sentences {
       'Die Größe der Platte wird zuerst gebraucht, ist aber erst an ihrem Ende bekannt. Nennt die komprimierte Datei sie nicht, wird sie zweimal entpackt.',
     'marked-corrupt': ({ file }) =>
       `${file === undefined ? 'Das Abbild' : name(file)} ist als beschädigt gekennzeichnet.`,
+    'gpt-not-at-end': 'Die Kopie der Partitionstabelle (GPT) liegt nicht am Ende der vergrößerten Platte.',
+    'gpt-unchanged':
+      'Die Partitionstabelle wurde nicht geändert: die Platte hat keine GPT, oder deren Kopie liegt schon am Ende.',
     'sector-size': ({ size: sector }) =>
       `Die Platte hat Sektoren von ${bytes(sector, size)}. Viele Programme finden ihre Partitionen nur in solchen.`,
     trailer: ({ size: rest }) =>

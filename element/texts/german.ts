@@ -271,6 +271,8 @@ export const german: AllTexts = {
   fits: (name, place) => `Nichts zu konvertieren: ${shownText(name)} passt schon (${shownText(place)}).`,
   change: 'Ändern',
   saveHow: 'Speicherort',
+  diskSizeField: 'Größere Platte, in GiB',
+  smallerDisk: 'Eine Platte kann nur größer werden. Lassen Sie das Feld leer, um die Größe zu behalten.',
   fileName: 'Dateiname',
   noName: 'Geben Sie einen Dateinamen ein.',
   badName: (character) => `Ein Dateiname kann ${character} nicht enthalten.`,

@@ -160,9 +160,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     outputHint: each(formats.filter(({ hint }) => hint)),
     outputValue: each(formats),
     notice: [
-      [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }, true],
-      [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 20 }, message: 'The disk grows' }, undefined],
-      [{ code: 'trailer', fields: { size: 512 }, message: 'There is more' }, false],
+      [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }],
+      [{ code: 'trailer', fields: { size: 512 }, message: 'There is more' }],
     ],
     outputRefusal: formats.map((output) => [
       output,
@@ -353,7 +352,7 @@ for (const [path, values, text] of [
   ],
   [
     'notice',
-    [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }, false],
+    [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }],
     '654 MB of zeros are added at the end, to a multiple of 1,073,741,824 bytes.',
   ],
   ['writtenValue', [{ ...result, holeBytes: 0 }, 'picked'], '6 MB'],

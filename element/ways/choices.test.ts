@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { outputOf, screenIn } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { advice, bestChoice, type Choice, listChoices, type Survey } from './choices.js';
+import { advice, bestChoice, type Choice, diskChange, isTooSmall, listChoices, type Survey } from './choices.js';
 import { type Environment, explore, newEnvironment } from './environment.js';
 
 /** The free bytes of the private storage. */
@@ -325,4 +325,26 @@ test('an estimated speed gives no advice, and the speed of a network is not show
   expect(advice(list(slow, data), english)?.reason).toBe(english.betterTime(990));
   expect(advice(list({ ...slow, measured: ['picked'] }, data), english)).toBeUndefined();
   for (const choice of list({ isRemote: true })) expect(choice).not.toHaveProperty('seconds');
+});
+
+const withTable = (kind: string): Survey => ({ ...survey, contents: { table: { kind }, parts: [] } as never });
+
+// (what, the size that the person has chosen, what is known, the change)
+test.each([
+  ['no size', undefined, withTable('GPT'), {}],
+  ['a GPT', 2 * DISK, withTable('GPT'), { size: 2 * DISK, fixGpt: true }],
+  ['an MBR', 2 * DISK, withTable('MBR'), { size: 2 * DISK }],
+  ['unknown contents', 2 * DISK, survey, { size: 2 * DISK, fixGpt: true }],
+])('the change of a disk: %s', (_, size, survey, change) => {
+  expect(diskChange({ size, survey })).toEqual(change);
+});
+
+test.each([
+  [undefined, DISK, false],
+  [DISK - 1, DISK, true],
+  [DISK, DISK, false],
+  [0, undefined, true],
+  [1, undefined, false],
+])('whether the size %s is too small for a disk of %s bytes: %s', (size, virtualSize, expected) => {
+  expect(isTooSmall({ size, image: { info: { ...info, virtualSize } as typeof info } })).toBe(expected);
 });

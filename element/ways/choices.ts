@@ -30,8 +30,21 @@ export interface Survey {
 /** The virtual size. If it is known only at the end, the size of the file, since the disk is rarely smaller. */
 export const diskSize = ({ virtualSize, fileSize = 0 }: AnyInfo): number => virtualSize ?? fileSize;
 
-/** Whether the disk has a GPT; `undefined` if unknown. */
-export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';
+/** How the disk is changed: it gets the size that the person has chosen, and its GPT follows, if it may have one. */
+export const diskChange = ({
+  size,
+  survey: { contents },
+}: {
+  size: number | undefined;
+  survey: Survey;
+}): { size?: number; fixGpt?: boolean } => {
+  const hasNoGpt = contents !== undefined && contents.table?.kind !== 'GPT';
+  return size === undefined ? {} : { size, ...(hasNoGpt ? {} : { fixGpt: true }) };
+};
+
+/** Whether the disk would become smaller. */
+export const isTooSmall = ({ size, image }: { size: number | undefined; image: { info: AnyInfo } }): boolean =>
+  size !== undefined && size < (image.info.virtualSize ?? 1);
 
 /** The way that is selected, or proposed. */
 export interface Selection {

@@ -34,7 +34,15 @@ const event = (name: string): void => {
 
 function converted(): Converted {
   const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
-  const sizes = { virtualSize: SIZE, outputSize: SIZE, notices: [], lost: [], lostRanges: 0, lostBytes: 0 };
+  const sizes = {
+    virtualSize: SIZE,
+    rewritten: [],
+    outputSize: SIZE,
+    notices: [],
+    lost: [],
+    lostRanges: 0,
+    lostBytes: 0,
+  };
   return { progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false }, ...sizes };
 }
 

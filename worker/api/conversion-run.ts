@@ -120,9 +120,10 @@ export async function writeTo(
   const { signal, twoPass = false } = options;
   const memory = settleMemory(options, setup.workers, platform, setup.sources.expect);
   const { name: format, formatOptions, size: outputSize, hasFooter } = chosen;
-  const { virtualSize = diskSize } = info;
+  const { fixGpt, size } = options;
+  const virtualSize = size ?? info.virtualSize ?? diskSize;
   const plan: Plan = {
-    settings: { format, formatOptions, diskSize, twoPass, memory },
+    settings: { format, formatOptions, diskSize, size, fixGpt, twoPass, memory },
     sizes: { virtualSize, outputSize, hasFooter },
     identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
     sha256: options.sha256 === true,
@@ -197,7 +198,7 @@ async function write(
         meter.update(target.send ? { ...progress, finalizing: false } : progress);
         target.settled?.({ guest: progress.settled, written: progress.settledWritten });
       },
-      check: (converted) => requireComplete(target, conversion, converted, signal),
+      check: (converted) => requireComplete(target, conversion, plan, converted, signal),
     };
     const converted = await run(session, pool, { ...plan.settings, target: spec, resumePoint }, hooks, signal);
     isHealthy = true;
@@ -237,11 +238,13 @@ async function prepareTarget(
 /** Fails unless all of the disk was written, and no file has changed, neither of the image nor the one that the output replaces. */
 async function requireComplete(
   target: OutputTarget,
-  { setup, info }: ConversionContext,
+  { setup }: ConversionContext,
+  { sizes: { virtualSize = 0 } }: Plan,
   { progress: { guestDone } }: Converted,
   signal: AbortSignal,
 ): Promise<void> {
-  if (guestDone !== (info.virtualSize ?? guestDone)) {
+  // More, where a GPT is at the end of a disk that the format makes larger.
+  if (guestDone < virtualSize) {
     throw new DecantError('internal', 'A part of the disk was left out');
   }
   await setup.sources.confirm(signal);
@@ -345,12 +348,13 @@ function resultOf(
   target: OutputTarget,
   { setup: { sources, engine, engineReason, workers }, info }: ConversionContext,
   chosen: ChosenFormat,
-  { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes }: Converted,
+  { progress, virtualSize, rewritten, outputSize, notices, lost, lostRanges, lostBytes }: Converted,
   bytesWritten: number,
   time: Result['time'],
 ): Result {
   return {
     virtualSize,
+    rewritten,
     outputSize,
     bytesRead: progress.read,
     bytesWritten,

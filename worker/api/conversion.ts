@@ -110,7 +110,11 @@ async function sizedFormat(
   const { sessions } = conversion;
   const { signal } = options;
   const chosen = await chosenFormat(sessions, options, signal);
-  const isNeeded = sessions.opened.comesInOrder && (chosen.needsSize || (await orTargetFailure(target.needsSize?.())));
+  const { fixGpt, size } = options;
+  const isNeeded =
+    sessions.opened.comesInOrder &&
+    size === undefined &&
+    (chosen.needsSize || fixGpt || (await orTargetFailure(target.needsSize?.())));
   if (!isNeeded || isReadOnce(conversion.setup)) return { chosen, diskSize: undefined };
   const { sizeOfDisk } = await orCancelled(signal, loadDiskSizes());
   const diskSize = await sizeOfDisk(conversion, options);
@@ -133,6 +137,8 @@ async function isSizeNeeded(
   output: Output,
   options: CancellableOptions,
 ): Promise<boolean> {
+  if (options.size !== undefined) return false;
+  if (options.fixGpt && isReadOnce(setup)) return true;
   try {
     await chosenFormat(sessions, options, options.signal);
   } catch (thrown) {

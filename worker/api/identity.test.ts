@@ -17,6 +17,7 @@ interface Given {
   format?: string;
   resumable?: boolean;
   formatOptions?: Record<string, string>;
+  options?: object;
   /** The bytes of local files, and the extents of the disk. */
   files?: Uint8Array[];
   extents?: object[];
@@ -24,7 +25,7 @@ interface Given {
 
 function identify(given: Given = {}): ReturnType<typeof identityOf> {
   const { states = ['one'], companions = [], settings = {}, layers = [], comesInOrder = false } = given;
-  const { format = 'raw', resumable = true, formatOptions = {} } = given;
+  const { format = 'raw', resumable = true, formatOptions = {}, options = {} } = given;
   const { files = [], extents = [{ start: 0, length: 7, kind: 'data' }] } = given;
   const fileOf = (bytes: Uint8Array | undefined) =>
     bytes && {
@@ -38,7 +39,7 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
   }
   const image = { setup, sessions: { opened: { comesInOrder }, layout }, info: { layers } as unknown as Info };
   const chosen = { name: format, resumable, formatOptions } as ChosenFormat;
-  return identityOf(image, chosen, {}, new AbortController().signal);
+  return identityOf(image, chosen, options, new AbortController().signal);
 }
 
 test('is the same for the same conversion, and reveals nothing', async () => {
@@ -54,6 +55,9 @@ describe('differs with', () => {
     ['a companion', { states: ['one', 'two'], companions: [{ name: 'base' }] }],
     ['another output format', { format: 'vpc' }],
     ['options of the output format', { formatOptions: { force_size: 'on' } }],
+    ['a larger disk', { options: { size: 1024 } }],
+    ['another GPT', { options: { fixGpt: true } }],
+    ['zeros that take space', { options: { sparse: false } }],
     ['a format that was stated', { settings: { format: 'qcow2' } }],
     ['a snapshot', { settings: { snapshot: 'before' } }],
     ['a disk of an archive', { settings: { disk: 2 } }],

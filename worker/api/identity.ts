@@ -29,7 +29,7 @@ interface ConvertedImage {
 export async function identityOf(
   { setup: { sources, settings }, sessions, info }: ConvertedImage,
   { name: format, formatOptions, resumable }: ChosenFormat,
-  { sparse = true }: ConvertOptions,
+  { sparse = true, size, fixGpt }: ConvertOptions,
   signal: AbortSignal,
 ): Promise<string | Refusal> {
   if (!resumable) {
@@ -50,7 +50,7 @@ export async function identityOf(
   // A file can change without a change of its name, size and time.
   const content = await contentOf(sources.all, () => sessions.layout(signal));
   const subject = { opened, disk, snapshot, states, companions, content };
-  const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, ...subject });
+  const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, size, fixGpt, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
   return hexOf(digest);
 }

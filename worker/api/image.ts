@@ -30,7 +30,7 @@ import type { Spool } from '../targets/output-target.js';
 import { convertImage, keptOf } from './conversion.js';
 import type { ConversionContext } from './conversion-run.js';
 import { describesMachine, withHardware } from './machine-hardware.js';
-import { checkCall, checkConversion, checkFileOptions, checkSpooled } from './options.js';
+import { checkCall, checkConversion, checkFileOptions, checkSpooled, settleSize } from './options.js';
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
@@ -167,28 +167,44 @@ export class OpenImage {
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     let signal: AbortSignal;
     let spool: Spool | undefined;
+    let size: { size?: number };
     try {
       this.#requireOpen();
       checkConversion(output, options, this.platform.convertOptions);
       checkFileOptions(output, options);
       spool = this.platform.spool(options, this.setup.sources.all, 'convert without it');
       if (spool) checkSpooled(options);
+      size = settleSize(options);
       signal = this.#until(options.signal);
     } catch (thrown) {
       abandonOutput(output, toDecantError(thrown));
       throw thrown;
     }
     const memory = this.sessions.opened.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
-    const settled = { ...options, ...memory, signal };
-    if (options.for === undefined && !describesMachine(this.formats, options.format)) {
-      return this.#use(convertImage(this.#context, output, settled, spool));
-    }
-    const completed = withHardware(this.#context, output, settled).catch((thrown) => {
+    const settled = { ...options, ...memory, ...size, signal };
+    const isComplete = options.for === undefined && !describesMachine(this.formats, options.format);
+    const converted = isComplete
+      ? convertImage(this.#context, output, settled, spool)
+      : this.#withHardware(output, settled).then((completed) => convertImage(this.#context, output, completed, spool));
+    const result = await this.#use(converted);
+    return options.bmap ? this.#withBmap(output, result, signal) : result;
+  }
+
+  /** Adds the hardware of the machine to the options of its description. */
+  #withHardware(output: Output, options: Parameters<typeof withHardware>[2]): ReturnType<typeof withHardware> {
+    return withHardware(this.#context, output, options).catch((thrown) => {
       const error = toDecantError(thrown);
       abandonOutput(output, error);
       throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
     });
-    return this.#use(completed.then((completed) => convertImage(this.#context, output, completed, spool)));
+  }
+
+  async #withBmap(output: Output, result: Result, signal: AbortSignal): Promise<Result> {
+    const extents = this.streamed ? undefined : this.map({ signal });
+    return {
+      ...result,
+      bmap: await this.#use(this.platform.bmap!(extents, output, result, signal), 'Making the bmap'),
+    };
   }
 
   get #context(): ConversionContext {
@@ -201,7 +217,7 @@ export class OpenImage {
     checkConversion(output, options, this.platform.convertOptions);
     const signal = this.#until(options.signal);
     // The image stays open until the search ends, even after a cancel.
-    const looking = this.#use(keptOf(this.#context, output, options, signal));
+    const looking = this.#use(keptOf(this.#context, output, { ...options, ...settleSize(options) }, signal));
     return this.#use(orCancelled(signal, looking), LOOKING);
   }
 

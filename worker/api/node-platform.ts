@@ -63,7 +63,7 @@ export const node: Platform = {
   get cores() {
     return availableParallelism();
   },
-  convertOptions: ['existing', 'sparse', 'spool', 'sync'],
+  convertOptions: ['bmap', 'existing', 'sparse', 'spool', 'sync'],
   memoryPerWorker: 16 << 20,
   noThreads: 'Node has only the workers engine',
   spawn: () => nodeWorker(makeWorker()),
@@ -76,6 +76,10 @@ export const node: Platform = {
     if (spool !== true && !isPath) throw new DecantError('usage', "'spool' must be true, false or a folder");
     const folder = isPath ? toPath(spool) : spoolFolder();
     return new SpoolFile({ folder, sources: sources.map(({ spec }) => spec), dense: sparse === false, otherwise });
+  },
+  async bmap(extents, output, result, signal) {
+    const { bmapOf } = await import('../targets/node/bmap.js');
+    return bmapOf(extents, toPath(output as string | URL), result, signal);
   },
   async target(output, sources, options) {
     if (isHttp(output))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenOptions } from '../public/caller-types.js';
-import { checkCall, checkObject, checkOpening, settle, settleMemory } from './options.js';
+import { checkCall, checkConversion, checkObject, checkOpening, settle, settleMemory, settleSize } from './options.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -171,4 +171,32 @@ describe('arguments of callers without TypeScript', () => {
   test.each(['text', new Uint8Array(3), () => undefined])('a valid password: %s', (password) => {
     checkOpening({ password: password as string });
   });
+});
+
+test.each([
+  [undefined, {}],
+  [1, { size: 512 }],
+  [512, { size: 512 }],
+  [2 ** 40 + 1, { size: 2 ** 40 + 512 }],
+])('size %s', (size, expected) => {
+  expect(settleSize(size === undefined ? {} : { size })).toEqual(expected);
+});
+
+test.each([0, -1, 1.5, Number.NaN, 2 ** 53, '5', null, true])('size %o is refused', (size) => {
+  expect(() => settleSize({ size: size as number })).toThrow(expect.objectContaining({ kind: 'usage' }));
+});
+
+test('fixGpt is a boolean', () => {
+  expect(() => checkConversion('a', { fixGpt: 'yes' } as object, [])).toThrow(usage("'fixGpt' must be true or false"));
+});
+
+test.each([
+  [{ bmap: true }, false],
+  [{ bmap: true, format: 'raw', for: 'kvm' }, false],
+  [{ bmap: true, format: 'qcow2' }, true],
+  [{ bmap: true, for: 'kvm' }, true],
+])('a bmap with %o is refused: %s', (options, isRefused) => {
+  const check = () => checkConversion('a', options, ['bmap']);
+  if (isRefused) expect(check).toThrow(usage("'bmap' needs a raw disk as the output (format 'raw')"));
+  else check();
 });

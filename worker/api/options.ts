@@ -72,6 +72,7 @@ const NAMES = {
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
   convert: namesOf<CommonConvertOptions>({
+    fixGpt: true,
     for: true,
     format: true,
     formatOptions: true,
@@ -79,6 +80,7 @@ const NAMES = {
     onProgress: true,
     resume: true,
     sha256: true,
+    size: true,
     twoPass: true,
     signal: true,
   }),
@@ -161,8 +163,9 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   checkReadable('the output', output);
   // An unknown `for` has its own code.
   checkTypes(options, 'string', ['format']);
-  checkTypes(options, 'boolean', ['existing', 'resume', 'sha256', 'sparse', 'sync', 'twoPass']);
-  const { formatOptions = {} } = options;
+  checkTypes(options, 'boolean', ['bmap', 'existing', 'fixGpt', 'resume', 'sha256', 'sparse', 'sync', 'twoPass']);
+  const { bmap, format = options.for === undefined ? 'raw' : undefined, formatOptions = {} } = options;
+  if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
   checkObject('formatOptions', formatOptions);
   for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries(formatOptions))) {
     if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
@@ -171,7 +174,7 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
 
 /** Throws `usage` for options of files with an output that is a stream or a custom target. */
 export function checkFileOptions(output: Output, options: ConvertOptions): void {
-  const name = (['existing', 'sync'] as const).find((name) => options[name]);
+  const name = (['bmap', 'existing', 'sync'] as const).find((name) => options[name]);
   if (name && isCustomOutput(output))
     throw new DecantError('usage', `'${name}' needs a file, not a stream or a custom target`);
 }
@@ -192,6 +195,15 @@ export function settle(options: WorkerOptions, platform: Platform): EngineSettin
     ...chooseEngine(options.engine ?? 'auto', platform),
     workers: inRange('workers', workers, MIN_WORKERS, MAX_WORKERS),
   };
+}
+
+/** The size of sectors, in bytes. */
+const SECTOR = 512;
+
+/** The options that have the size of the disk: `size`, in whole sectors. Throws `usage`. */
+export function settleSize({ size }: ConvertOptions): { size?: number } {
+  if (size === undefined) return {};
+  return { size: Math.ceil(inRange('size', size, 1, Number.MAX_SAFE_INTEGER - SECTOR, ' bytes') / SECTOR) * SECTOR };
 }
 
 /** The total memory, in bytes, for the buffers of a conversion by `workers`. Throws `usage`. */

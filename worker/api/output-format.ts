@@ -23,9 +23,9 @@ export async function chosenFormat(
   signal: AbortSignal,
   diskSize?: number,
 ): Promise<ChosenFormat> {
-  const { format = 'raw', formatOptions: given = {} } = options;
+  const { format = 'raw', formatOptions: given = {}, size = diskSize } = options;
   const formatOptions = { ...given };
   if (options.for !== undefined)
-    return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal, diskSize);
-  return { ...(await sessions.output(format, formatOptions, signal, diskSize)), formatOptions };
+    return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal, size);
+  return { ...(await sessions.output(format, formatOptions, signal, size)), formatOptions };
 }

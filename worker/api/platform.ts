@@ -3,6 +3,7 @@
 import type { WorkerStarter } from '../client-side/warm.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
+import type { Extent, Result } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 
@@ -32,4 +33,11 @@ export interface Platform extends WorkerStarter {
    * value that cannot be an output.
    */
   target(output: Output, sources: OpenedSource[], options: ConvertOptions): Promise<OutputTarget>;
+  /** Resolves to the bmap of the finished `output`, a file: see `bmapOf`. Only where `convertOptions` have `bmap`. */
+  bmap?(
+    extents: AsyncIterable<Extent> | undefined,
+    output: Output,
+    result: Result,
+    signal: AbortSignal,
+  ): Promise<string>;
 }

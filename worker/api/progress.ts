@@ -107,9 +107,11 @@ export class Meter {
   }
 
   update(progress: CrateProgress): void {
-    this.#last = progress;
+    // The end that an output format adds does not count.
+    const within = (offset: number) => Math.min(offset, progress.guestTotal ?? offset);
+    this.#last = { ...progress, guestDone: within(progress.guestDone) };
     const phase = phaseOf(progress);
-    if (phase !== 'measuring') this.#cells?.add(progress.latestStart, progress.latestEnd);
+    if (phase !== 'measuring') this.#cells?.add(within(progress.latestStart), within(progress.latestEnd));
     this.#mark(phase);
   }
 

@@ -1,5 +1,6 @@
 // Parses the command line.
 
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { isHttp } from '../http/address.js';
@@ -200,11 +201,13 @@ function conversion(args: string[]): Command {
   }
   const { requestedFormat, lists, sparseness, method, noConfirm, json: _, ...others } = valuesOf(OTHERS, found.values);
   const { cpus, machineMemory: memory, firmware, os, ...values } = others;
-  const { place, upload, uploadHeaderFile, existing, resume, sync } = values;
+  const { bmap, place, upload, uploadHeaderFile, existing, resume, sync } = values;
   const [image, output] = found.positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);
   const kind = isUpload ? 'a server' : 'standard output';
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
+  if (bmap !== undefined && !isFile) throw usage(`--bmap needs a file, not ${kind}`);
+  if (bmap !== undefined && resolve(bmap) === resolve(output)) throw usage('--bmap and OUTPUT name the same file');
   if (sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
   if (resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');

@@ -126,12 +126,25 @@ const SIZE_UNITS = 'bkmgtpe';
 /** The size of zeros from which on they become holes, in bytes. */
 const HOLE = 4096;
 
+/** Parses the size in bytes that `option` takes, as qemu-img does: a number, perhaps with a unit. */
+function sizeOf(value: string, option: string): number {
+  const [, number, unit = 'b'] = /^(\d+(?:\.\d+)?)([bkmgtpe])?$/.exec(value.toLowerCase()) ?? [];
+  if (number === undefined) throw usage(`${option} takes a size, not '${value}'`);
+  return Number(number) * 1024 ** SIZE_UNITS.indexOf(unit);
+}
+
+/** Parses `--size`. */
+function diskSize(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const size = Math.ceil(sizeOf(value, '--size'));
+  if (size > 0 && Number.isSafeInteger(size)) return size;
+  throw usage(`--size takes a size from 1 byte to less than 8 PiB, not '${value}'`);
+}
+
 /** Parses `-S`. */
 function sparseness(value: string | undefined): { sparse?: boolean; note?: string } {
   if (value === undefined) return {};
-  const [, number, unit = 'b'] = /^(\d+(?:\.\d+)?)([bkmgtpe])?$/.exec(value.toLowerCase()) ?? [];
-  if (number === undefined) throw usage(`-S takes a size, not '${value}'`);
-  const size = Number(number) * 1024 ** SIZE_UNITS.indexOf(unit);
+  const size = sizeOf(value, '-S');
   if (size === 0) return { sparse: false };
   if (size === HOLE) return { sparse: true };
   return { sparse: true, note: `-S ${value} is ignored: zeros become holes from 4 KiB on` };
@@ -219,6 +232,25 @@ export const OTHERS = {
     'NAME=VALUE[,...]',
     'options of the output format, as in qemu-img; repeatable. NAME alone is NAME=on; help lists the options',
     { short: 'o', commands: ['convert'] },
+  ),
+  size: withValue(
+    'size',
+    'SIZE',
+    'make the disk larger: zeros are added at the end. SIZE is in bytes, or has a unit, as in qemu-img: 40G',
+    diskSize,
+    { commands: ['convert'] },
+  ),
+  bmap: withValue(
+    'bmap',
+    'FILE',
+    'write the bmap of a raw OUTPUT to FILE: bmaptool then copies only the blocks with data to a device',
+    (value) => value && localPath(value),
+    { commands: ['convert'] },
+  ),
+  fixGpt: flag(
+    'fix-gpt',
+    'move the backup GPT to the end of the disk, after --size or other growth; the default where the output format rounds the size up',
+    { commands: ['convert'] },
   ),
   cpus: withValue(
     'cpus',

@@ -49,7 +49,8 @@ export async function requirePossible(command: ConvertCommand, output: Output, s
   const workers = command.workers === undefined ? {} : { workers: command.workers };
   const image = await openAnyDisk({ signal, ...workers });
   try {
-    const { spool, ...options } = optionsFor(image, command, output);
+    // The size is checked with the image itself.
+    const { spool, size: _, ...options } = optionsFor(image, command, output);
     // A temporary file takes bytes in any order.
     await image.convert(likenessOf(spool === undefined ? output : ''), { signal, ...options });
   } finally {
@@ -73,6 +74,8 @@ export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Out
   format: command.format,
   formatOptions: optionsOf(image, command),
   twoPass: command.twoPass,
+  ...(command.size === undefined ? {} : { size: command.size }),
+  ...(command.fixGpt && { fixGpt: true }),
   // A file takes bytes in any order: the folder is only for unpacking, or for the disk of a stream.
   ...(command.spool === undefined || (typeof output === 'string' && !image.streamed) ? {} : { spool: command.spool }),
 });

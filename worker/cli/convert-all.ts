@@ -19,7 +19,8 @@ import type { WaitingLines } from './progress.js';
 import { STANDARD_INPUT } from './standard-streams.js';
 
 /** Fails with `usage` for `--disk all` unless the output is a folder. */
-export function requireFolderForAll({ opening, output }: ConvertCommand, isFolder: boolean): void {
+export function requireFolderForAll({ bmap, opening, output }: ConvertCommand, isFolder: boolean): void {
+  if (isFolder && bmap !== undefined) throw new DecantError('usage', '--bmap is for one disk; state it with --disk');
   if (opening.disk !== ALL_DISKS || isFolder) return;
   const message = `--disk ${ALL_DISKS} needs a folder as the output, such as '${shownText(basename(output))}/'`;
   throw new DecantError('usage', message);

@@ -1,5 +1,7 @@
 // `decant convert`.
 
+import { rename, writeFile } from 'node:fs/promises';
+import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
@@ -76,6 +78,7 @@ async function run(
       // The target of a page blob has it as its own option.
       existing: existing && typeof output === 'string',
       ...(sparse === undefined ? {} : { sparse }),
+      ...(command.bmap !== undefined && { bmap: true }),
       sync,
       resume,
       onProgress: (progress) => {
@@ -92,9 +95,21 @@ async function run(
       },
     });
     line?.done();
+    if (result.bmap !== undefined) await writeBmap(command.bmap!, result.bmap);
     return result;
   } finally {
     line?.end();
+  }
+}
+
+/** Writes the bmap to `path`; an existing file is replaced when the new one is complete. */
+async function writeBmap(path: string, text: string): Promise<void> {
+  const temporary = `${path}.partial`;
+  try {
+    await writeFile(temporary, text);
+    await rename(temporary, path);
+  } catch (thrown) {
+    throw fileError(thrown, 'target', `write '${path}', although the disk is complete`);
   }
 }
 
@@ -104,8 +119,12 @@ const beforehand = ({ info }: AnyImage): string =>
     ? 'the size of the disk is needed first, so the disk is stored in a temporary file'
     : 'the size of the disk is needed first, so the file is decoded twice';
 
-function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
+function warn({ notices, rewritten, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
   for (const { message } of notices) report(`note: ${message}`);
+  if (rewritten.length > 0) {
+    const ranges = rewritten.map(({ offset, length }) => `${offset}-${offset + length - 1}`);
+    report(`note: the backup GPT was moved to the end of the disk; rewritten bytes of the disk: ${ranges.join(', ')}`);
+  }
   for (const name of unusedCompanions) report(`note: no layer refers to '${shownText(name)}'`);
   for (const range of lost) reportLost(range);
   if (lostBytes === 0) return;

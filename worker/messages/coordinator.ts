@@ -2,6 +2,7 @@
 
 import type { PlainError } from '../errors/errors.js';
 import type {
+  DiskRange,
   Extent,
   Info,
   LostRange,
@@ -70,6 +71,7 @@ export interface UnlockRequest {
 export interface Converted {
   progress: CrateProgress;
   virtualSize: number;
+  rewritten: DiskRange[];
   outputSize: number;
   notices: Notice[];
   lost: LostRange[];
@@ -128,6 +130,9 @@ export interface ConvertSettings {
   formatOptions: Record<string, string>;
   /** The size of a streamed disk in bytes, if it was determined before. */
   diskSize: number | undefined;
+  /** See `ConvertOptions`. */
+  size: number | undefined;
+  fixGpt: boolean | undefined;
   /** Whether a compressed output may read the image twice. */
   twoPass: boolean;
   /** The upper bound on the memory of all buffers, in bytes. */

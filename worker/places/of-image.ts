@@ -84,7 +84,7 @@ async function outputOf(
 ): Promise<PlaceOutput> {
   try {
     const output = await sessions.output(choice.format, choice.formatOptions, signal, diskSize);
-    const { virtualSize = diskSize } = sessions.info;
+    const virtualSize = diskSize ?? sessions.info.virtualSize;
     const refusal = placeRefusal(place, { virtualSize, outputSize: output.size });
     return { ...choice, output, ...(refusal && { refusal }) };
   } catch (thrown) {

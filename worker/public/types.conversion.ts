@@ -83,6 +83,17 @@ export interface CommonConvertOptions {
   /** The values of the format's options, by name. */
   formatOptions?: Record<string, string>;
   /**
+   * The size of the disk, at least that of the image; rounded up to 512 bytes. Zeros are added at the end, and the guest sees a larger disk.
+   * Fails with `usage` (`size-smaller`) if the disk would become smaller: before anything is read, unless the disk is streamed.
+   */
+  size?: number;
+  /**
+   * Whether the backup GPT is moved to the end of the disk, as `sgdisk -e` does: programs look for it there. By default it is moved if the
+   * output format rounds the size up, and its primary GPT is intact. `true`: also after `size`, or if another program made the disk larger.
+   * Fails with `corrupt` (`gpt-damaged`) if the primary GPT is damaged, and with `unsupported` (`size-needed`) for a stream of unknown size.
+   */
+  fixGpt?: boolean;
+  /**
    * Allows a compressed qcow2 or an OVA to read and compress the image twice. A target that takes bytes in ascending order only, such as a
    * stream, needs that or `spool`, since the header depends on all data. By default false: such a conversion fails with
    * `ascending-only`.
@@ -136,6 +147,8 @@ export interface Progress {
   guestDone: number;
   /** The virtual size; missing if it is known only at the end. */
   guestTotal?: number;
+  /** The size of the output, if it is known before the conversion. */
+  outputSize?: number;
   /**
    * The disk in at most 4,096 parts of the same length, the last one perhaps shorter: 1 for a part that is done, else 0.
    * Missing if the size is known only at the end.
@@ -147,8 +160,6 @@ export interface Progress {
    * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
    * image's file were read, `Info.fileSize` at the end.
    */
-  /** The size of the output, if it is known before the conversion. */
-  outputSize?: number;
   bytesRead: number;
   /** How many bytes were written to the output, or to its temporary file. */
   bytesWritten: number;
@@ -171,6 +182,14 @@ export interface Kept {
   readonly guestDone: number;
   /** Deletes the stored progress. Fails with `target` if that is impossible now. */
   discard(): Promise<void>;
+}
+
+/** A range of the disk. */
+export interface DiskRange {
+  /** The guest offset. */
+  offset: number;
+  /** The length in bytes. */
+  length: number;
 }
 
 /**
@@ -198,8 +217,10 @@ export interface DigestOptions {
 
 /** The result of a conversion. */
 export interface Result {
-  /** The virtual size of the image. Some formats make the disk larger: see `notices`. */
+  /** The size of the disk: the virtual size of the image, or `size`. Some formats make the disk larger: see `notices`. */
   virtualSize: number;
+  /** The ranges of the disk with other bytes than in the image, ascending: those of a GPT that was moved. Zeros at the end are not listed. */
+  rewritten: DiskRange[];
   /** The size of the output, holes included. */
   outputSize: number;
   /**
@@ -236,6 +257,8 @@ export interface Result {
   copy?: Blob;
   /** With `sha256`, if all bytes have passed in ascending order: the SHA-256 of the output, in hexadecimal digits. */
   sha256?: string;
+  /** With `bmap`: the text of the bmap. */
+  bmap?: string;
   /** The names of companions that nothing refers to. */
   unusedCompanions: string[];
   /** The engine that ran. */

@@ -105,6 +105,12 @@ export interface ConvertOptions extends CommonConvertOptions {
    */
   sync?: boolean;
   /**
+   * Makes a bmap of a raw output: `Result.bmap`, the text of a file for `bmaptool copy`, which then copies only the blocks with data to a device.
+   * Blocks have data if `map` lists them as data, or if they were rewritten; of a streamed image, all blocks. The output is read once more.
+   * Refused with `usage` for another `format`, and for a stream or custom target.
+   */
+  bmap?: boolean;
+  /**
    * `false` leaves no holes in the file: it takes its whole size on the disk, by `fallocate` of util-linux, or else since zeros are written.
    * The default for a place that refuses sparse files (`for`). Streams, and targets without `hole`, get zeros in any case.
    */

@@ -73,7 +73,12 @@ export class Conversions {
     try {
       const specs = specsOf(spec);
       const files = Array.from(image.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
-      dispatcher.attachment = { files, keys: image.keys(), target: shared ? request.target : undefined };
+      // Rewritten ranges of the disk are a file, too, whose bytes travel with the jobs.
+      dispatcher.attachment = {
+        files: [...files, undefined],
+        keys: image.keys(),
+        target: shared ? request.target : undefined,
+      };
       const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
       // Where workers write by themselves, jobs may end in any order.
       const { rows } = dispatcher;
@@ -99,10 +104,12 @@ export class Conversions {
 }
 
 /** The output as the crate takes it. */
-const outputOf = ({ format, formatOptions, diskSize, twoPass, resumePoint }: ConvertRequest) => ({
+const outputOf = ({ format, formatOptions, diskSize, size, fixGpt, twoPass, resumePoint }: ConvertRequest) => ({
   format,
   formatOptions,
   diskSize,
+  size,
+  fixGpt,
   twoPass,
   seconds: Date.now() / 1000,
   random: crypto.getRandomValues(new Uint8Array(16)),

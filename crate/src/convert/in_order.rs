@@ -1,8 +1,10 @@
 //! Plans jobs for a streamed disk. Reads and decodes one chunk at a time and puts it on a shelf, where its job finds
 //! it.
 
+use super::gpt::{self, Gpt, Unmoved};
 use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
+use super::reshape::{self, Change, Patch, Settled};
 use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::container::part::PartDecoder;
 use crate::disk::info::{Capacity, ContainerInfo, Notice};
@@ -11,13 +13,14 @@ use crate::format::{HEAD, TAIL, disk_footer};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::Holes;
-use crate::offsets::{GuestOffset, HostOffset, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use crate::open::identify::{FileType, RawReason, identify_end, identify_start};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
 use crate::open::refusals::{empty_stream, not_in_order};
 use crate::open::safety::other_capacity;
 use crate::open::streamed_image::StreamedImage;
+use crate::output::{Layout, SIZE_NEEDED};
 
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -35,6 +38,30 @@ pub struct InOrder<'a> {
     /// The size of the disk in bytes, if it was determined before.
     size: Option<u64>,
     shelf: Rc<Shelf>,
+    growth: Growth,
+}
+
+/// How the disk of the output differs from the streamed disk. Sizes are in bytes.
+#[derive(Clone, Default)]
+struct Growth {
+    change: Change,
+    /// The size before the output format rounds it up, and after that. `None` if they are known only at the end.
+    sizes: Option<(u64, u64)>,
+    /// What is rewritten, once the start of the disk has been read.
+    patches: Rc<RefCell<Vec<Patch>>>,
+}
+
+impl Growth {
+    /// Whether the GPT is to be moved, if there is one.
+    fn fixes(&self) -> bool {
+        self.sizes.is_some_and(|(virtual_size, disk_size)| self.change.fixes(virtual_size, disk_size))
+    }
+
+    /// The size up to which jobs are planned; `None` if that is the end of the stream. Larger as soon as a GPT was found that is moved.
+    fn total(&self) -> Option<u64> {
+        let is_moved = !self.patches.borrow().is_empty();
+        self.sizes.map(|(virtual_size, disk_size)| if is_moved { disk_size } else { virtual_size })
+    }
 }
 
 /// The bytes of a streamed disk, from its start.
@@ -57,7 +84,7 @@ struct DiskStream {
 impl<'a> InOrder<'a> {
     /// Reads `image`, decoded by `parts` where that is given and possible.
     pub fn new(image: &'a StreamedImage, parts: Option<Rc<dyn PartDecoder>>) -> Self {
-        Self { image, parts, size: None, shelf: Rc::default() }
+        Self { image, parts, size: None, shelf: Rc::default(), growth: Growth::default() }
     }
 
     /// States the size of the disk in bytes. The conversion fails with `corrupt` if the disk has another one.
@@ -67,9 +94,33 @@ impl<'a> InOrder<'a> {
         self
     }
 
+    /// Makes `change` to the disk, in an output with this layout; `None` if the size of the disk is known only at its end. Fails with
+    /// `usage` if the disk would become smaller, and with `unsupported` if the GPT is to be fixed, but the size is unknown.
+    pub fn changed(mut self, change: Change, layout: Option<&dyn Layout>) -> Result<Self> {
+        let stated = self.size.map(|size| change.size_of(size)).transpose()?.or(change.size);
+        let sizes = stated.zip(layout).map(|(size, layout)| (size, layout.disk_size()));
+        if sizes.is_none() && change.fix_gpt == Some(true) {
+            let message = "The GPT is at the start of the disk, but the size of this disk, which comes in a stream, is known only at its \
+                           end; state the size (size, --size), allow a temporary file (spool, --spool), or save the image as a file first";
+            return Err(Error::new(ErrorKind::Unsupported, message).coded(SIZE_NEEDED));
+        }
+        self.growth = Growth { change, sizes, ..Growth::default() };
+        Ok(self)
+    }
+
+    /// The size of the disk before the output format rounds it up, if it was known before.
+    pub(super) fn virtual_size(&self) -> Option<u64> {
+        self.growth.sizes.map(|(virtual_size, _)| virtual_size)
+    }
+
+    /// The rewritten ranges, after a pass.
+    pub(super) fn rewritten(&self) -> Vec<GuestRange> {
+        self.growth.patches.borrow().iter().map(Patch::range).collect()
+    }
+
     /// Begins to read the disk from its start. Fails as [`StreamedImage::begin`] does.
     fn begin(&self) -> Result<DiskStream> {
-        let Self { image, parts, size, shelf } = self;
+        let Self { image, parts, size, shelf, .. } = self;
         Ok(DiskStream {
             stream: image.begin(parts.clone())?,
             shelf: shelf.clone(),
@@ -165,6 +216,11 @@ pub(super) struct InOrderPlanner {
     planned: u64,
     position: Rc<Cell<u64>>,
     notices: Rc<RefCell<Vec<Notice>>>,
+    growth: Growth,
+    /// Whether the whole stream has been read.
+    has_ended: bool,
+    /// Whether there is a GPT, and it was unknown where the disk ends.
+    has_unsettled_gpt: Rc<Cell<bool>>,
 }
 
 impl InOrderPlanner {
@@ -184,12 +240,21 @@ impl InOrderPlanner {
             planned: 0,
             position: Rc::default(),
             notices: Rc::default(),
+            growth: disk.growth.clone(),
+            has_ended: false,
+            has_unsettled_gpt: Rc::default(),
         })
     }
 
     /// The size of the disk in bytes, if it was determined before.
     pub(super) fn size(&self) -> Option<u64> {
-        self.disk.size
+        self.growth.total().or(self.disk.size)
+    }
+
+    /// Returns a function that returns the size, whose value may be larger after the first job.
+    pub(super) fn end(&self) -> impl Fn() -> Option<u64> + use<> {
+        let (growth, size) = (self.growth.clone(), self.disk.size);
+        move || growth.total().or(size)
     }
 
     /// The number of bytes read from the file.
@@ -197,18 +262,33 @@ impl InOrderPlanner {
         self.position.clone()
     }
 
-    /// Notices found at the end of the disk.
-    pub(super) fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
-        self.notices.clone()
+    /// Returns a function that makes the notices of the pass, for an output that has made the disk larger or has not. It is called after the
+    /// last job.
+    pub(super) fn notices(&self) -> impl Fn(bool) -> Vec<Notice> + use<> {
+        let (found, has_gpt) = (self.notices.clone(), self.has_unsettled_gpt.clone());
+        move |is_larger| {
+            let gpt = (is_larger && has_gpt.get()).then(reshape::gpt_not_at_end);
+            found.take().into_iter().chain(gpt).collect()
+        }
     }
 
     /// Returns the next job and puts its chunk on the shelf; `None` at the end of the disk. Fails with `corrupt` if the disk does not
     /// have the size that was stated.
     pub(super) async fn next(&mut self) -> Result<Option<Job>> {
         let job = self.next_job().await?;
-        match self.disk.size {
-            Some(size) if self.planned > size || job.is_none() && self.planned != size => Err(other_size(size)),
-            _ => Ok(job),
+        if !self.has_ended {
+            self.check_size(self.planned, false)?;
+        }
+        Ok(job)
+    }
+
+    /// Checks that the disk of the stream, of which `size` bytes are known, fits: to its end if `is_whole`. Fails with `corrupt` if it does not
+    /// have the size that was stated, and with `usage` if it would become smaller.
+    fn check_size(&self, size: u64, is_whole: bool) -> Result<()> {
+        match (self.disk.size, self.growth.change.size) {
+            (Some(stated), _) if size > stated || is_whole && size != stated => Err(other_size(stated)),
+            (_, Some(wanted)) if size > wanted => Err(reshape::smaller(wanted, size)),
+            _ => Ok(()),
         }
     }
 
@@ -218,6 +298,9 @@ impl InOrderPlanner {
         }
         if self.hole > 0 {
             return self.hole_job().map(Some);
+        }
+        if self.has_ended {
+            return Ok(None);
         }
         let mut chunk = match self.ahead.take() {
             Some(chunk) => chunk,
@@ -230,7 +313,10 @@ impl InOrderPlanner {
             }
         };
         if chunk.is_empty() {
-            return if self.planned == 0 { Err(empty_stream()) } else { Ok(None) };
+            if self.planned == 0 {
+                return Err(empty_stream());
+            }
+            return self.check_size(self.planned, true).map(|()| None);
         }
         if chunk.len() == self.chunk {
             self.hole = self.disk.stream.pass_hole(self.limits.unit);
@@ -244,7 +330,8 @@ impl InOrderPlanner {
             if next.is_empty() {
                 self.check_end(chunk.len())?;
                 chunk.resize(chunk.len().next_multiple_of(self.disk.sector as usize), 0);
-                self.end = self.split_end(&mut chunk);
+                self.has_ended = true;
+                self.end_disk(&mut chunk)?;
             }
             self.ahead = Some(next);
         }
@@ -270,7 +357,49 @@ impl InOrderPlanner {
         if is_start && self.disk.is_stated_stream {
             self.reason = RawReason::stated(identify_start(&chunk[..len.min(HEAD as usize)], None));
         }
+        if is_start {
+            self.settle_gpt(&chunk)?;
+        }
         Ok(chunk)
+    }
+
+    /// Decides what happens to the GPT of a disk that begins with `start`. Fails as [`Change::settle`] does.
+    fn settle_gpt(&mut self, start: &[u8]) -> Result<()> {
+        let found = Gpt::find(&start[..start.len().min(gpt::START as usize)]);
+        let Some((_, disk_size)) = self.growth.sizes else {
+            self.has_unsettled_gpt.set(found.is_ok());
+            return Ok(());
+        };
+        let is_same = self.disk.size == Some(disk_size);
+        if is_same && self.growth.change.fix_gpt != Some(true) {
+            return Ok(());
+        }
+        let moved = found.and_then(|gpt| {
+            let (at, len) = gpt.entries(disk_size)?;
+            let far = Unmoved::Damaged("its entries are far from the start of the disk, which comes in a stream");
+            let entries = usize::try_from(at).ok().and_then(|at| start.get(at..at + len as usize)).ok_or(far)?;
+            gpt.moved(entries, disk_size)
+        });
+        let Settled { patches, notices } = self.growth.change.settle(moved, self.growth.fixes())?;
+        self.growth.patches.replace(patches);
+        self.notices.borrow_mut().extend(notices);
+        Ok(())
+    }
+
+    /// Ends the disk of the stream with `chunk`. Zeros follow if the disk becomes larger. Fails as [`Self::check_size`] does.
+    fn end_disk(&mut self, chunk: &mut Vec<u8>) -> Result<()> {
+        let end = self.planned + chunk.len() as u64;
+        self.check_size(end, true)?;
+        match self.growth.total() {
+            Some(total) if total > end => {
+                // A unit belongs to one job.
+                let added = (end.next_multiple_of(self.limits.unit).min(total) - end) as usize;
+                chunk.resize(chunk.len() + added, 0);
+                self.hole = total - end - added as u64;
+            }
+            _ => self.end = self.split_end(chunk),
+        }
+        Ok(())
     }
 
     /// Fails with `limit` if `len` more bytes than planned so far exceed the largest disk.
@@ -348,7 +477,17 @@ impl InOrderPlanner {
         self.ensure_size(self.hole)?;
         let HoleLimits { job, hole } = self.limits.hole_limits(0);
         let unit = self.limits.unit;
-        let span = self.hole.min((job.min(hole) / unit * unit).max(unit));
+        let mut span = self.hole.min((job.min(hole) / unit * unit).max(unit));
+        let next = self.growth.patches.borrow().iter().map(Patch::range).find(|patch| patch.end.0 > self.planned);
+        if let Some(patch) = next {
+            let unchanged = patch.start.align_down(unit).0.saturating_sub(self.planned);
+            if unchanged == 0 {
+                let zeros = zeroed(self.hole.min(self.chunk as u64) as usize)?;
+                self.hole -= zeros.len() as u64;
+                return self.job(zeros, false);
+            }
+            span = span.min(unchanged);
+        }
         self.hole -= span;
         self.tail = vec![0; TAIL as usize];
         Ok(self.empty_job(span))
@@ -371,8 +510,11 @@ impl InOrderPlanner {
     }
 
     /// Returns a job for `chunk`, the next part of the disk. Leaves out a chunk of zeros, unless `dense`.
-    fn job(&mut self, chunk: Vec<u8>, dense: bool) -> Result<Job> {
+    fn job(&mut self, mut chunk: Vec<u8>, dense: bool) -> Result<Job> {
         let (start, len) = (self.planned, chunk.len());
+        for patch in self.growth.patches.borrow().iter() {
+            patch.apply(start, &mut chunk);
+        }
         let mut job = self.empty_job(len as u64);
         job.dense |= dense;
         if !dense && is_zero(&chunk) {

@@ -2,6 +2,7 @@
 
 mod cache;
 pub(crate) mod decoder;
+mod gpt;
 mod in_order;
 pub(crate) mod job;
 mod output;
@@ -9,6 +10,7 @@ mod pipeline;
 mod plan;
 mod progress;
 mod repeats;
+mod reshape;
 pub(crate) mod run;
 mod sector_size;
 mod sum;
@@ -19,8 +21,10 @@ pub use job::Job;
 pub use output::Output;
 pub use pipeline::{ExecutedJob, Executor, convert, convert_in_order, resume};
 pub use progress::{Cancel, Progress, ResumePoint};
+pub use reshape::{Change, Reshaped, reshaped};
 pub use run::Transcoder;
-pub use sector_size::{layout_of, notice_of_start};
+use sector_size::layout_of;
+pub use sector_size::notice_of_start;
 pub use workload::{Budget, MAX_JOB, Workload};
 
 use crate::compress::{Encoding, Placement};

@@ -3,6 +3,7 @@
 
 use super::job::Job;
 use super::plan::JobLimits;
+use super::reshape::Reshaped;
 use crate::compress::{EncodedPart, Encoding, GuestRun, Placement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -11,6 +12,7 @@ use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::{Assembler, Layout, Stamp, Write, Writes};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 /// The output of a conversion.
@@ -23,12 +25,14 @@ pub struct Output<'a, B> {
     pub target: &'a dyn Target<B>,
     /// Whether a compressed disk may be read twice, if the target needs it.
     pub may_read_twice: bool,
+    /// The disk, if not that of the image. A streamed disk is changed by [`InOrder::changed`](super::InOrder::changed).
+    pub reshaped: Option<Rc<Reshaped>>,
 }
 
 impl<'a, B> Output<'a, B> {
     /// Reads a compressed disk only once.
     pub fn new(layout: &'a dyn Layout, stamp: Stamp, target: &'a dyn Target<B>) -> Self {
-        Self { layout, stamp, target, may_read_twice: false }
+        Self { layout, stamp, target, may_read_twice: false, reshaped: None }
     }
 
     /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in a compressed

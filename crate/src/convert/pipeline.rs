@@ -5,6 +5,7 @@ use super::job::Job;
 use super::output::{FinishedOutput, Output, OutputWriter, Pass};
 use super::plan::{JobLimits, Planner};
 use super::progress::{Cancel, Progress, ResumePoint, Settled};
+use super::reshape::Reshaped;
 use super::sector_size;
 use super::sum::DiskSum;
 use super::workload::{Workload, planned_ahead};
@@ -65,6 +66,8 @@ pub struct Converted {
     pub progress: Progress,
     /// The size of the disk that the guest sees, in bytes.
     pub virtual_size: u64,
+    /// The ranges of the disk that have other bytes than in the image.
+    pub rewritten: Vec<GuestRange>,
     /// The size of the output, in bytes.
     pub output_size: u64,
     /// Notices on the result.
@@ -100,15 +103,21 @@ pub async fn resume<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
-    let end = GuestOffset(image.virtual_size());
+    let reshaped = output.reshaped.clone();
+    let end = GuestOffset(reshaped.as_ref().map_or(image.virtual_size(), |reshaped| reshaped.size));
     // A unit is written by one job only. The last one of the disk may be short.
     let guest = if start.guest >= end { end } else { start.guest.align_down(limits.unit) };
     let start = ResumePoint { guest, ..start };
     let checks = check_manifest(image.manifest());
     let _limited = image.blocks().map(BlockSource::limited);
     let conversion = Conversion { executor, output, start, progress };
-    let done = conversion.run(|| Plan::of_image(image, limits, start), checks, cancel).await;
+    let done = conversion.run(|| Plan::of_image(image, reshaped.clone(), limits, start), checks, cancel).await;
     let mut done = done.map_err(|error| image.explain(error))?;
+    if let Some(reshaped) = &output.reshaped {
+        done.virtual_size = reshaped.virtual_size;
+        done.rewritten = reshaped.rewritten();
+        done.notices.extend(reshaped.notices.clone());
+    }
     if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {
         done.notices.retain(|notice| notice.code != SECTOR_SIZE);
     }
@@ -129,7 +138,10 @@ pub async fn convert_in_order<E: Executor>(
     let checks = check_manifest(disk.manifest());
     let conversion = Conversion { executor, output, start: ResumePoint::default(), progress };
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?));
-    conversion.run(plan, checks, cancel).await.map_err(|error| disk.explain(error))
+    let mut done = conversion.run(plan, checks, cancel).await.map_err(|error| disk.explain(error))?;
+    done.virtual_size = disk.virtual_size().unwrap_or(done.virtual_size);
+    done.rewritten = disk.rewritten();
+    Ok(done)
 }
 
 async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
@@ -206,7 +218,7 @@ impl<E: Executor> Conversion<'_, E> {
         progress(tally.done);
         tally.done.written += output_writer.begin().await?;
         let workload = executor.workload();
-        let mut regions = Regions::new(output.layout.unit(), guest_total, start);
+        let mut regions = Regions::new(output.layout.unit(), plan.end(), start);
         let jobs =
             try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
         let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
@@ -238,9 +250,16 @@ impl<E: Executor> Conversion<'_, E> {
         let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
         tally.done.written += written;
         let sectors = (tally.large_sectors && !sector_size::has_large(output.layout)).then(sector_size::notice);
-        let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).chain(mismatch).collect();
+        let notices = layout
+            .notice()
+            .into_iter()
+            .chain(notices_of_disk(layout.disk_size() > virtual_size))
+            .chain(sectors)
+            .chain(mismatch)
+            .collect();
         let lost = tally.lost.finish();
-        Ok((Converted { progress: tally.done, virtual_size, output_size, notices, lost }, first))
+        let rewritten = Vec::new();
+        Ok((Converted { progress: tally.done, virtual_size, rewritten, output_size, notices, lost }, first))
     }
 
     /// How many jobs to have in flight for a disk whose largest indivisible unit has `largest_unit` bytes.
@@ -270,7 +289,7 @@ impl Tally {
         let ResumePoint { guest: GuestOffset(guest_done), written } = start;
         Self {
             done: Progress {
-                guest_total: plan.virtual_size(),
+                guest_total: plan.reported_size(),
                 guest_done,
                 written,
                 settled: start,
@@ -325,14 +344,24 @@ enum Plan {
         stored: u64,
         checksum: Option<Checksum>,
         salvage: bool,
+        reshaped: Option<Rc<Reshaped>>,
     },
     InOrder(InOrderPlanner),
 }
 
 impl Plan {
-    fn of_image(image: &Image, limits: JobLimits, start: ResumePoint) -> Result<Self> {
-        let rest = GuestRange { start: start.guest, end: GuestOffset(image.virtual_size()) };
-        let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
+    fn of_image(image: &Image, reshaped: Option<Rc<Reshaped>>, limits: JobLimits, start: ResumePoint) -> Result<Self> {
+        let (mut extents, mut virtual_size, mut stored) = (image.extents()?, image.virtual_size(), image.stored());
+        if let Some(reshaped) = &reshaped {
+            extents = reshaped.extents(image, extents);
+            virtual_size = reshaped.size;
+            stored += reshaped.rewritten().iter().map(|range| range.len()).sum::<u64>();
+        }
+        let rest = GuestRange { start: start.guest, end: GuestOffset(virtual_size) };
+        let mut planner = Planner::new(image, extents.continue_with(rest), limits);
+        if let Some(reshaped) = &reshaped {
+            planner = planner.reshaped(reshaped, image);
+        }
         let checksum = match image.checksum().cloned() {
             // The earlier conversion has read the start of the disk, so the checksum of the whole disk cannot be computed.
             Some(Checksum::Of(stated)) if start.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
@@ -346,9 +375,10 @@ impl Plan {
             planner,
             checksum,
             salvage: image.is_salvaged(),
-            virtual_size: image.virtual_size(),
+            virtual_size,
             largest_unit: image.largest_unit(),
-            stored: image.stored(),
+            stored,
+            reshaped,
         })
     }
 
@@ -357,6 +387,26 @@ impl Plan {
         match self {
             Self::Image { virtual_size, .. } => Some(*virtual_size),
             Self::InOrder(planner) => planner.size(),
+        }
+    }
+
+    /// The size for reports: without the end that the output format adds.
+    fn reported_size(&self) -> Option<u64> {
+        match self {
+            Self::Image { reshaped: Some(reshaped), .. } => Some(reshaped.virtual_size),
+            Self::Image { virtual_size, .. } => Some(*virtual_size),
+            Self::InOrder(planner) => planner.size(),
+        }
+    }
+
+    /// Returns a function that returns where the jobs end, if that is known; see [`InOrderPlanner::end`].
+    fn end(&self) -> Box<dyn Fn() -> Option<u64>> {
+        match self {
+            Self::Image { virtual_size, .. } => {
+                let end = Some(*virtual_size);
+                Box::new(move || end)
+            }
+            Self::InOrder(planner) => Box::new(planner.end()),
         }
     }
 
@@ -375,8 +425,9 @@ impl Plan {
         }
     }
 
-    /// Returns a function that makes the notices of the conversion. It is called after the last job.
-    fn notices(&self) -> Box<dyn Fn() -> Vec<Notice>> {
+    /// Returns a function that makes the notices of the conversion, for an output that has made the disk larger or has not. It is called
+    /// after the last job.
+    fn notices(&self) -> Box<dyn Fn(bool) -> Vec<Notice>> {
         match self {
             Self::Image { planner, stored, checksum, .. } => {
                 let (count, stored) = (planner.count(), *stored);
@@ -384,20 +435,17 @@ impl Plan {
                     Some(Checksum::Around(stated)) => Some(stated.unchecked()),
                     _ => None,
                 };
-                Box::new(move || count.get().notices(stored).into_iter().chain(unchecked.clone()).collect())
+                Box::new(move |_| count.get().notices(stored).into_iter().chain(unchecked.clone()).collect())
             }
-            Self::InOrder(planner) => {
-                let found = planner.notices();
-                Box::new(move || found.take())
-            }
+            Self::InOrder(planner) => Box::new(planner.notices()),
         }
     }
 
     /// The sum that compares the disk with its stated checksum, if there is one, and whether the image is salvaged.
     fn sum(&self) -> Option<(DiskSum, bool)> {
         match self {
-            Self::Image { checksum: Some(Checksum::Of(stated)), salvage, .. } => {
-                Some((DiskSum::new(stated.clone()), *salvage))
+            Self::Image { checksum: Some(Checksum::Of(stated)), salvage, reshaped, .. } => {
+                Some((DiskSum::new(stated.clone(), reshaped.clone()), *salvage))
             }
             _ => None,
         }
@@ -414,7 +462,8 @@ impl Plan {
 /// Divides the disk among jobs, in the order in which they are planned.
 struct Regions {
     unit: u64,
-    virtual_size: u64,
+    /// Where the last job ends, if that is known.
+    end: Box<dyn Fn() -> Option<u64>>,
     /// Ends of the last job's guest range and region.
     planned: GuestOffset,
     placed: GuestOffset,
@@ -422,18 +471,16 @@ struct Regions {
 
 impl Regions {
     /// If the size is unknown, all jobs but the last have whole units.
-    fn new(unit: u64, virtual_size: Option<u64>, ResumePoint { guest, .. }: ResumePoint) -> Self {
-        match virtual_size {
-            Some(virtual_size) => Self { unit, virtual_size, planned: guest, placed: guest },
-            None => Self { unit: 1, virtual_size: 0, planned: guest, placed: guest },
-        }
+    fn new(unit: u64, end: Box<dyn Fn() -> Option<u64>>, ResumePoint { guest, .. }: ResumePoint) -> Self {
+        let unit = if end().is_some() { unit } else { 1 };
+        Self { unit, end, planned: guest, placed: guest }
     }
 
     /// Returns the guest range that `job` accounts for, and its region: the range whose data and holes all belong to
     /// the job. The region ends at a unit boundary, since another job may have data in the next unit.
     fn next(&mut self, job: &Job) -> (GuestRange, GuestRange) {
         let range = GuestRange { start: self.planned, end: self.planned + job.span };
-        let is_last = range.end.0 == self.virtual_size;
+        let is_last = (self.end)() == Some(range.end.0);
         let whole = if is_last { range.end } else { range.end.align_down(self.unit) };
         let end = whole.max(job.guest_ranges.last().map_or(GuestOffset(0), GuestRun::end)).max(self.placed);
         let region = GuestRange { start: self.placed, end };

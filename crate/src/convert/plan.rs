@@ -5,6 +5,7 @@
 //! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
+use super::reshape::Reshaped;
 use super::sum::within;
 use crate::compress::{CompressedEncoding, Encoding, GuestRun};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
@@ -119,6 +120,11 @@ impl Planner {
             count: Rc::default(),
             summed: None,
         }
+    }
+
+    /// Plans the disk of `reshaped` instead, of which `extents` are a pass.
+    pub(super) fn reshaped(self, reshaped: &Reshaped, image: &Image) -> Self {
+        Self { files: reshaped.files(image), virtual_size: reshaped.size, ..self }
     }
 
     /// Has jobs compute the CRC-32 of the disk, `size` bytes that are stored unchanged.

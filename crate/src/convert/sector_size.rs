@@ -1,24 +1,19 @@
 //! Notices disks with sectors of 4,096 bytes in images that do not state the size of sectors, by the GPT.
 
+use super::gpt::{self, has_header};
 use super::read;
 use crate::compress::GuestRun;
 use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::{ErrorKind, Result};
-use crate::offsets::{GuestOffset, GuestRange, SECTOR, le32, le64};
+use crate::offsets::{GuestOffset, GuestRange, SECTOR};
 use crate::open::image::Image;
 use crate::output::{Layout, Options, OutputFormat};
-use decant_codec::crc;
 
 /// The size of large sectors, in bytes.
 const LARGE: usize = 4096;
 /// Length of the start of the disk with the headers of both kinds of GPT, in bytes.
-const START: usize = 2 * LARGE;
-/// Length of a GPT header, in bytes (UEFI Specification 2.10, table 5.5), and the positions of its fields.
-const HEADER: usize = 92;
-const LENGTH_AT: usize = 12;
-const CHECKSUM_AT: usize = 16;
-const PLACE_AT: usize = 24;
+const START: usize = gpt::START as usize;
 
 /// Whether the disk has large sectors, by the data of a job: `runs` say where it is in `bytes`.
 pub(super) fn has_large_sectors(runs: &[GuestRun], bytes: &[u8]) -> bool {
@@ -45,10 +40,14 @@ pub(super) fn has_large(layout: &dyn Layout) -> bool {
     layout.sectors().is_some_and(|sectors| sectors.logical == LARGE as u64)
 }
 
-/// Lays out the disk of `image` as `format` with `options`. If the output states the sizes of sectors, they are those that the image
+/// Lays out the disk of `image`, with a size of `size` bytes, as `format` with `options`. If the output states the sizes of sectors, they are those that the image
 /// states, or else those for which its GPT is made. Fails as [`OutputFormat::layout`] does, and as reading the start of the disk does.
-pub async fn layout_of(image: &Image, format: &OutputFormat, options: Options) -> Result<Box<dyn Layout>> {
-    let size = image.virtual_size();
+pub(super) async fn layout_of(
+    image: &Image,
+    size: u64,
+    format: &OutputFormat,
+    options: Options,
+) -> Result<Box<dyn Layout>> {
     let layout = (format.layout)(size, &options)?;
     if layout.sectors().is_none() {
         return Ok(layout);
@@ -86,17 +85,5 @@ async fn starts_with_large_sectors(image: &Image) -> Result<bool> {
 
 /// Whether the disk that begins with `start` has large sectors.
 fn is_of_large_sectors(start: &[u8]) -> bool {
-    has_gpt(start, LARGE) && !has_gpt(start, SECTOR as usize)
-}
-
-/// Whether the second sector of a disk that begins with `start` is an intact GPT header, if sectors have `sector` bytes.
-fn has_gpt(start: &[u8], sector: usize) -> bool {
-    let Some(header) = start.get(sector..2 * sector) else { return false };
-    let len = le32(header, LENGTH_AT) as usize;
-    if !header.starts_with(b"EFI PART") || !(HEADER..=sector).contains(&len) || le64(header, PLACE_AT) != 1 {
-        return false;
-    }
-    let mut checked = header[..len].to_vec();
-    checked[CHECKSUM_AT..CHECKSUM_AT + 4].fill(0);
-    crc::crc32(&checked) == le32(header, CHECKSUM_AT)
+    has_header(start, LARGE as u64) && !has_header(start, SECTOR)
 }

@@ -1,17 +1,22 @@
 //! The CRC-32 of a disk that jobs read in any order.
 
 use super::job::{Job, Piece};
+use super::reshape::Reshaped;
 use crate::compress::crc;
 use crate::container::StatedCrc;
 use crate::offsets::GuestRange;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Returns the CRC of `range`, a part of the disk that `job` accounts for: of the bytes of its pieces, which are stored unchanged, and
-/// of zeros between them. `bytes` is the output of the job if `is_output`, otherwise its input.
+/// of zeros between them. Pieces after `range` belong to a disk that is larger. `bytes` is the output of the job if `is_output`, otherwise its input.
 pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool) -> u32 {
     let (mut sum, mut at) = (0, range.start);
     for &Piece { input, output, output_len, .. } in &job.pieces {
         let (start, from) = (job.guest_of(output), if is_output { output } else { input });
+        if start >= range.end {
+            break;
+        }
         sum = with_zeros(sum, start - at);
         sum = crc::joined(sum, crc::crc32(&bytes[from..from + output_len]), output_len as u64);
         at = start + output_len as u64;
@@ -19,20 +24,23 @@ pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool
     with_zeros(sum, range.end - at)
 }
 
-fn with_zeros(sum: u32, len: u64) -> u32 {
+/// The CRC of bytes with the CRC `sum`, and `len` zeros after them.
+pub(super) fn with_zeros(sum: u32, len: u64) -> u32 {
     if len == 0 { sum } else { crc::joined(sum, crc::of_zeros(len), len) }
 }
 
 /// Joins the CRCs of the parts of a disk, in any order, and compares the result with the CRC that a container states.
 pub(super) struct DiskSum {
     pub(super) stated: StatedCrc,
+    reshaped: Option<Rc<Reshaped>>,
     /// The length and the CRC of each part, by guest offset. Adjacent parts are joined.
     parts: BTreeMap<u64, (u64, u32)>,
 }
 
 impl DiskSum {
-    pub(super) fn new(stated: StatedCrc) -> Self {
-        Self { stated, parts: BTreeMap::new() }
+    /// Compares the disk, or the one that `reshaped` has made of it.
+    pub(super) fn new(stated: StatedCrc, reshaped: Option<Rc<Reshaped>>) -> Self {
+        Self { stated, reshaped, parts: BTreeMap::new() }
     }
 
     /// Adds `range`, which a job accounts for, with the CRC `sum`; without one, the range is all zeros. The disk may be longer than the
@@ -57,7 +65,9 @@ impl DiskSum {
     /// Fails with `corrupt` unless the CRC of the whole disk is the stated one.
     pub(super) fn check(&self) -> crate::error::Result<()> {
         let whole = self.parts.get(&0).filter(|(len, _)| *len == self.stated.size());
-        self.stated.check(whole.map_or(0, |(_, sum)| *sum))
+        let sum = whole.map_or(0, |(_, sum)| *sum);
+        let of_image = |reshaped: &Rc<Reshaped>| reshaped.sum_of_image(sum, self.stated.size());
+        self.stated.check(self.reshaped.as_ref().map_or(sum, of_image))
     }
 }
 

@@ -202,6 +202,11 @@ impl Extents {
         self.walk.findings()
     }
 
+    /// The walk of the pass.
+    pub(crate) fn into_walk(self) -> CheckedWalk {
+        self.walk
+    }
+
     /// Continues the pass with `range`, which must not begin before [`Extents::position`].
     pub(crate) fn continue_with(self, range: GuestRange) -> Self {
         Self { remaining: range, ..self }

@@ -72,7 +72,7 @@ fn grows(virtual_size: u64, disk_size: u64, unit: u64, taker: &str) -> Option<No
         return None;
     }
     let message = format!(
-        "The disk grows by {} of zeros, since {taker} accepts only whole {}; a backup GPT is then not at its end",
+        "The disk grows by {} of zeros, since {taker} accepts only whole {}",
         binary_size(added),
         if unit == SECTOR { "sectors".to_owned() } else { binary_size(unit).replace("1 ", "") }
     );

@@ -28,7 +28,7 @@ pub use scope::*;
 use decant::compress::Encoding;
 use decant::container::blocks::InPlace;
 use decant::container::part::PartDecoder;
-use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order, layout_of};
+use decant::convert::{Cancel, Change, InOrder, Output, Progress, convert, convert_in_order, reshaped};
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
 use decant::disk::losses::Losses;
@@ -272,6 +272,8 @@ pub struct Converted {
     pub result: Result<Progress>,
     pub lost: Losses,
     pub notices: Vec<Notice>,
+    /// Offsets and lengths.
+    pub rewritten: Vec<(u64, u64)>,
     pub output_size: u64,
     pub target: Rc<MemoryTarget>,
     pub source: Rc<HeldSource>,
@@ -308,6 +310,8 @@ pub struct Case {
     pub size: Option<u64>,
     /// Decodes a compressed file by parts.
     pub by_parts: Option<Rc<dyn PartDecoder>>,
+    /// How the disk differs in the output.
+    pub change: Change,
 }
 
 /// Bytes as a stream.
@@ -446,7 +450,7 @@ impl Case {
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
         let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts.clone());
-        let (input, size) = (self.input(&source), self.size);
+        let (input, size, change) = (self.input(&source), self.size, self.change);
         let work = async move {
             let (progress, cancel) = (|_| {}, Cancel::default());
             let image = match open_disk(input, options).await? {
@@ -455,10 +459,12 @@ impl Case {
                 Opened::Streamed(image) => {
                     let disk = InOrder::new(&image, by_parts).of_size(size);
                     let executor = Inline::new(disk.files(), Keys::default(), 4, job);
-                    let layout = match size {
+                    let known = change.size.or(size);
+                    let layout = match known {
                         Some(size) => (format.layout)(size, &options_of_format)?,
                         None => format.layout_in_order(&options_of_format)?,
                     };
+                    let disk = disk.changed(change, known.map(|_| &*layout))?;
                     writing.expect(&*layout);
                     let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
                     return convert_in_order(&disk, &executor, &output, &progress, &cancel).await;
@@ -469,18 +475,20 @@ impl Case {
                     image.unlock_next(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;
                 }
             }
-            let executor = Inline::new(image.files().clone(), image.keys(), 4, job);
-            let layout = layout_of(&image, format, options_of_format).await?;
+            let (layout, reshaped) = reshaped(&image, format, options_of_format, change).await?;
+            let executor = Inline::new(reshaped.files(&image), image.keys(), 4, job);
             writing.expect(&*layout);
-            let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
+            let reshaped = Some(Rc::new(reshaped));
+            let output = Output { may_read_twice: true, reshaped, ..Output::new(&*layout, STAMP, &*writing) };
             convert(&image, &executor, &output, &progress, &cancel).await
         };
         let result = drive(&source, answers, work).expect("it waits for nothing");
-        let (result, output_size, lost, notices) = match result {
-            Ok(done) => (Ok(done.progress), done.output_size, done.lost, done.notices),
-            Err(error) => (Err(error), 0, Losses::default(), Vec::new()),
+        let (result, output_size, lost, notices, rewritten) = match result {
+            Ok(done) => (Ok(done.progress), done.output_size, done.lost, done.notices, done.rewritten),
+            Err(error) => (Err(error), 0, Losses::default(), Vec::new(), Vec::new()),
         };
-        Converted { result, lost, notices, output_size, target, source, companions }
+        let rewritten = rewritten.iter().map(|range| (range.start.0, range.len())).collect();
+        Converted { result, lost, notices, rewritten, output_size, target, source, companions }
     }
 
     /// The bytes of the disk. They are the same if a compressed file is decoded by parts, and so is the error.

@@ -2,7 +2,7 @@
 
 use super::{vdi, vhdx};
 use crate::common::*;
-use decant::convert::{Cancel, Output, convert, layout_of};
+use decant::convert::{Cancel, Change, Output, convert, reshaped};
 use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::output::{Options, Stamp, by_name};
@@ -25,7 +25,7 @@ fn made(format: &str, uuid: Option<&str>, random: u8) -> Vec<u8> {
         let opening = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
         let image = Image::open(reading, &opening).await?;
         let executor = Inline::new(image.files().clone(), image.keys(), 1, 1 << 20);
-        let layout = layout_of(&image, format, Options::new(format, &given)?).await?;
+        let (layout, _) = reshaped(&image, format, Options::new(format, &given)?, Change::default()).await?;
         writing.expect(&*layout);
         let stamp = Stamp { seconds: random.into(), random: [random; 16] };
         let output = Output::new(&*layout, stamp, &*writing);

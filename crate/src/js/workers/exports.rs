@@ -3,11 +3,13 @@
 use super::executor::Workers;
 use super::map::Map;
 use super::open_spec::OpenSpec;
-use super::output_spec::{DiskSize, OutputSpec, formats, output};
+use super::output_spec::{DiskSize, OutputSpec, formats, layout_for, output};
 use super::part_workers::PartWorkers;
 use super::{CancelHandle, to_js};
 use crate::container::blocks::InPlace;
-use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, resume};
+use crate::convert::{
+    Cancel, Change, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, reshaped, resume,
+};
 use crate::disk::extent::Extents;
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
@@ -154,13 +156,13 @@ impl OpenImage {
 
     /// `Image.formats` of the API.
     pub fn formats(&self) -> JsResult<JsValue> {
-        to_js(&formats(self.disk_size(None), self.stated_sectors()))
+        to_js(&formats(self.disk_size(None)?, self.stated_sectors()))
     }
 
-    /// Describes the output `format` with `options`, an object of names and values. `disk_size` is that of a streamed disk in bytes,
-    /// if it was determined. Fails with `usage` for an unknown format or option, and if the format cannot hold the disk.
+    /// Describes the output `format` with `options`, an object of names and values. `disk_size` is the size that the disk gets in bytes, or
+    /// that of a streamed disk, if it was determined. Fails with `usage` for an unknown format or option, and if the format cannot hold the disk.
     pub fn output(&self, format: &str, options: &Object, disk_size: Option<f64>) -> JsResult<JsValue> {
-        to_js(&output(format, options, self.disk_size(disk_size), self.stated_sectors())?)
+        to_js(&output(format, options, self.disk_size(disk_size)?, self.stated_sectors())?)
     }
 
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.
@@ -211,15 +213,16 @@ impl OpenImage {
         };
         let target = super::targets::target(&target)?;
         let (start, disk_size) = (output.resume_point(), output.disk_size());
-        let image = self.image("asked for its size").ok();
-        let (layout, stamp) = (cancel.or(output.layout(image)).await?, output.stamp());
+        let ((format, options), change, stamp) = (output.output()?, output.change(), output.stamp());
         let may_read_twice = output.two_pass();
-        let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
         let done = match self.content.clone() {
             Content::RandomAccess(image) => {
+                let (layout, reshaped) = cancel.or(reshaped(&image, format, options, change)).await?;
+                let files = reshaped.files(&image);
+                let reshaped = Some(Rc::new(reshaped));
+                let output = Output { may_read_twice, reshaped, ..Output::new(&*layout, stamp, &*target) };
                 let given = image.given().collect();
-                let executor =
-                    Workers::new(dispatch, workers, memory as u64, image.files().clone(), given).ahead(ahead);
+                let executor = Workers::new(dispatch, workers, memory as u64, files, given).ahead(ahead);
                 let is_resumed = start.guest.0 > 0;
                 // The conversion reports a failure.
                 let of_start = if is_resumed { cancel.or(notice_of_start(&image)).await.ok().flatten() } else { None };
@@ -229,7 +232,11 @@ impl OpenImage {
             }
             Content::InOrder(image) => {
                 let decoder = PartWorkers::of_stream(dispatch.clone(), workers);
+                let size = change.size.or(disk_size);
+                let layout = layout_for(format, &options, size)?;
+                let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
                 let disk = InOrder::new(&image, Some(Rc::new(decoder))).of_size(disk_size);
+                let disk = disk.changed(change, size.map(|_| &*layout))?;
                 let given = vec![FileId::IMAGE];
                 let executor = Workers::new(dispatch, workers, memory as u64, disk.files(), given);
                 convert_in_order(&disk, &executor, &output, &report, &cancel).await?
@@ -239,6 +246,7 @@ impl OpenImage {
         to_js(&DoneMessage {
             progress: done.progress.into(),
             virtual_size: done.virtual_size,
+            rewritten: done.rewritten.iter().map(RangeMessage::from).collect(),
             output_size: done.output_size,
             notices: done.notices,
             lost: listed.iter().map(LostMessage::from).collect(),
@@ -257,13 +265,16 @@ impl OpenImage {
         }
     }
 
-    fn disk_size(&self, determined: Option<f64>) -> DiskSize {
-        match (&self.content, determined) {
-            (Content::RandomAccess(image), _) => DiskSize::Known(image.virtual_size()),
-            (Content::InOrder(_), Some(size)) => DiskSize::Known(size as u64),
+    fn disk_size(&self, given: Option<f64>) -> Result<DiskSize> {
+        let size = given.map(|size| size as u64);
+        Ok(match (&self.content, size) {
+            (Content::RandomAccess(image), size) => {
+                DiskSize::Known(Change { size, fix_gpt: None }.size_of(image.virtual_size())?)
+            }
+            (Content::InOrder(_), Some(size)) => DiskSize::Known(size),
             (Content::InOrder(image), None) if image.is_once() => DiskSize::Unknown,
             (Content::InOrder(_), None) => DiskSize::Measurable,
-        }
+        })
     }
 
     fn stated_sectors(&self) -> SectorSizes {
@@ -286,6 +297,7 @@ impl OpenImage {
 struct DoneMessage {
     progress: ProgressMessage,
     virtual_size: u64,
+    rewritten: Vec<RangeMessage>,
     output_size: u64,
     notices: Vec<Notice>,
     lost: Vec<LostMessage>,
@@ -319,6 +331,19 @@ impl From<Examination> for ExaminationMessage {
             message: error.message(),
         });
         Self { notices, damage, lost, checked }
+    }
+}
+
+/// A range of the disk.
+#[derive(Serialize)]
+struct RangeMessage {
+    offset: u64,
+    length: u64,
+}
+
+impl From<&GuestRange> for RangeMessage {
+    fn from(range: &GuestRange) -> Self {
+        Self { offset: range.start.0, length: range.len() }
     }
 }
 

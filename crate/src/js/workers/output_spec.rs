@@ -1,25 +1,23 @@
 //! Output formats and conversion parameters in JavaScript.
 
 use crate::compress::Encoding;
-use crate::convert::{ResumePoint, layout_of};
+use crate::convert::{Change, ResumePoint};
 use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::offsets::GuestOffset;
-use crate::open::image::Image;
 use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, SIZE_NEEDED, Stamp};
 use js_sys::{Array, Object, Uint8Array};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
-use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, formatOptions, diskSize, twoPass, seconds, random, begun, begunWritten }`: the name of an output format, its
-    /// options, the size of a streamed disk if it was determined before, whether a compressed disk may be read twice, the stamp for
-    /// its layout, and the point to resume from.
+    /// `{ format, formatOptions, diskSize, size, fixGpt, twoPass, seconds, random, begun, begunWritten }`: the name of an output format,
+    /// its options, the size of a streamed disk if it was determined before, the size that the disk gets, whether its GPT is fixed,
+    /// whether a compressed disk may be read twice, the stamp for its layout, and the point to resume from.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
@@ -27,6 +25,10 @@ extern "C" {
     fn format_options(this: &OutputSpec) -> Object;
     #[wasm_bindgen(method, getter, js_name = diskSize)]
     fn disk_size_or_none(this: &OutputSpec) -> Option<f64>;
+    #[wasm_bindgen(method, getter)]
+    fn size(this: &OutputSpec) -> Option<f64>;
+    #[wasm_bindgen(method, getter, js_name = fixGpt)]
+    fn fix_gpt(this: &OutputSpec) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = twoPass)]
     pub(super) fn two_pass(this: &OutputSpec) -> bool;
     #[wasm_bindgen(method, getter)]
@@ -40,15 +42,14 @@ extern "C" {
 }
 
 impl OutputSpec {
-    /// Lays out the disk of `image`, or with `None`, a streamed disk, perhaps of unknown size. Fails with `usage` for an unknown format or
-    /// option, and as [`layout_of`] does.
-    pub(super) async fn layout(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Layout>> {
+    /// The output format and its options. Fails with `usage` for an unknown format or option.
+    pub(super) fn output(&self) -> Result<(&'static OutputFormat, Options)> {
         let format = output::by_name(&self.format())?;
-        let options = Options::new(format, &pairs_of(&self.format_options()))?;
-        match image {
-            Some(image) => layout_of(&image, format, options).await,
-            None => layout_for(format, &options, self.disk_size()),
-        }
+        Ok((format, Options::new(format, &pairs_of(&self.format_options()))?))
+    }
+
+    pub(super) fn change(&self) -> Change {
+        Change { size: self.size().map(|size| size as u64), fix_gpt: self.fix_gpt() }
     }
 
     /// The size of a streamed disk, if it was determined before.
@@ -135,7 +136,11 @@ fn pairs_of(options: &Object) -> Vec<(String, String)> {
 }
 
 /// Lays out a disk of `virtual_size` bytes, or with `None`, a disk of unknown size.
-fn layout_for(format: &OutputFormat, options: &Options, virtual_size: Option<u64>) -> Result<Box<dyn Layout>> {
+pub(super) fn layout_for(
+    format: &OutputFormat,
+    options: &Options,
+    virtual_size: Option<u64>,
+) -> Result<Box<dyn Layout>> {
     match virtual_size {
         Some(virtual_size) => (format.layout)(virtual_size, options),
         None => format.layout_in_order(options),
