@@ -190,8 +190,8 @@ export class OpenImage {
     return options.bmap ? this.#withBmap(output, result, signal) : result;
   }
 
-  /** Adds the hardware of the machine to the options of its description. */
-  #withHardware(output: Output, options: Parameters<typeof withHardware>[2]): ReturnType<typeof withHardware> {
+  /** Adds the hardware of the machine to options for a format that describes it. */
+  #withHardware<T extends ConvertOptions & { signal: AbortSignal }>(output: Output, options: T): Promise<T> {
     return withHardware(this.#context, output, options).catch((thrown) => {
       const error = toDecantError(thrown);
       abandonOutput(output, error);

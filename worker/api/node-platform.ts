@@ -83,7 +83,10 @@ export const node: Platform = {
   },
   async target(output, sources, options) {
     if (isHttp(output))
-      throw new DecantError('usage', 'An output cannot be an http or https URL; write to a file, or use a target from decant/upload');
+      throw new DecantError(
+        'usage',
+        'An output cannot be an http or https URL; write to a file, or use a target from decant/upload',
+      );
     if (typeof output === 'string' || output instanceof URL) {
       return new PathTarget(
         toPath(output),
