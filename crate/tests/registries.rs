@@ -4,7 +4,7 @@
 use decant::container::{self, CONTAINERS};
 use decant::format::{Format, formats, readable};
 use decant::modules::MODULES;
-use decant::output::{OUTPUT_FORMATS, OutputFormat};
+use decant::output::{OUTPUT_FORMATS, Options, OutputFormat};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -90,10 +90,18 @@ fn package() -> String {
         );
     }
     text += "];\n\n/** What Decant writes, in the order in which it is offered. The first extension is that of new files. */\n";
-    text += "export const OUTPUTS: readonly { name: string; aliases: string[]; extensions: string[] }[] = [\n";
-    for OutputFormat { name, aliases, extensions, .. } in OUTPUT_FORMATS {
+    text += "export const OUTPUTS: readonly {\n  name: string;\n  aliases: string[];\n  extensions: string[];\n";
+    text += "  /** Whether a file may have several disks. */\n  severalDisks: boolean;\n}[] = [\n";
+    for format in OUTPUT_FORMATS {
+        let several =
+            (format.layout)(512, &Options::recommended(format)).unwrap().with_disks(&[512]).unwrap().is_some();
+        let OutputFormat { name, aliases, extensions, .. } = format;
         let (aliases, extensions) = (list(aliases.iter().copied()), list(extensions.iter().copied()));
-        let _ = writeln!(text, "  {{ name: {}, aliases: {aliases}, extensions: {extensions} }},", quoted(name));
+        let _ = writeln!(
+            text,
+            "  {{ name: {}, aliases: {aliases}, extensions: {extensions}, severalDisks: {several} }},",
+            quoted(name)
+        );
     }
     let names: Vec<_> = MODULES.iter().map(|module| quoted(module.name())).collect();
     text += "];\n\n/**\n * A codec whose wasm, `NAME.wasm`, is loaded only for images, files and outputs that need it. `crypt` has ciphers and\n";

@@ -7,7 +7,7 @@ import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js'
 import { acquirePool } from '../client-side/pool.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { DecantError } from '../errors/errors.js';
-import type { Converted } from '../messages/coordinator.js';
+import type { Converted, ConvertRequest } from '../messages/coordinator.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import { type ConversionContext, convertInto } from './conversion-run.js';
@@ -21,6 +21,7 @@ let log: string[];
 let workers: FakeWorkers;
 /** The bytes of the disk that the coordinator says are done. */
 let guestDone: number;
+let request: ConvertRequest;
 /** Failures of a method, by its name. */
 let failures: Record<string, DecantError>;
 /** Whether the files of the image have changed. */
@@ -34,16 +35,14 @@ const event = (name: string): void => {
 
 function converted(): Converted {
   const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
-  const sizes = {
-    virtualSize: SIZE,
-    rewritten: [],
+  const lost = [{ start: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
+  const notices = [{ code: 'disk-grows', fields: {}, message: 'It grows' }];
+  const disk = { virtualSize: SIZE, rewritten: [], notices, lost, lostRanges: 1, lostBytes: 512 };
+  return {
+    progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false },
     outputSize: SIZE,
-    notices: [],
-    lost: [],
-    lostRanges: 0,
-    lostBytes: 0,
+    disks: request.disks.map(() => disk),
   };
-  return { progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false }, ...sizes };
 }
 
 beforeEach(() => {
@@ -55,7 +54,8 @@ beforeEach(() => {
     disconnect: () => {},
     open: () => ({ image: 7, info: infoOf({ virtualSize: SIZE, fileSize: SIZE }), formats: [], members: [] }),
     output: (_image: number, name: string) => ({ name, size: SIZE, hasFooter: false, resumable: true }),
-    convert: () => {
+    convert: (given: ConvertRequest) => {
+      request = given;
       event('convert');
       return converted();
     },
@@ -78,8 +78,8 @@ const target: OutputTarget = {
   resumes: true,
 };
 
-/** Converts an image whose files have states, so that it can be resumed, into `target`. */
-async function convert(options: ConvertOptions = {}): Promise<unknown> {
+/** Converts an image whose files have states, so that it can be resumed, into `target`, perhaps with a second disk. */
+async function convert(options: ConvertOptions = {}, withSecond = false): Promise<unknown> {
   const sources = {
     all: [{ state: 'one' }],
     companions: [],
@@ -97,12 +97,61 @@ async function convert(options: ConvertOptions = {}): Promise<unknown> {
   const sessions = await ImageSessions.open(setup, new LayerPasswords({}), undefined);
   const platform = { memoryPerWorker: 32 << 20 } as Platform;
   const context: ConversionContext = { platform, setup, sessions, info: { ...sessions.info, name: 'disk.qcow2' } };
-  return convertInto(target, context, options).catch((error: unknown) => error);
+  const more = withSecond ? [{ ...context, info: { ...context.info, name: 'vm/data.vmdk' } }] : [];
+  return convertInto(target, { ...context, more }, options).catch((error: unknown) => error);
 }
 
 test('the target is completed after the sources are confirmed', async () => {
   expect(await convert()).toMatchObject({ virtualSize: SIZE, outputSize: SIZE, bytesRead: 7, bytesWritten: SIZE });
   expect(log).toEqual(['prepare', 'convert', 'confirm the sources', 'verify', 'complete', `commit ${SIZE}`]);
+});
+
+describe('a second disk', () => {
+  beforeEach(() => {
+    guestDone = 2 * SIZE;
+  });
+
+  test('is opened in the same coordinator, and its sources are confirmed, too', async () => {
+    await convert({}, true);
+    expect(log).toEqual([
+      'prepare',
+      'convert',
+      'confirm the sources',
+      'confirm the sources',
+      'verify',
+      'complete',
+      `commit ${SIZE}`,
+    ]);
+    expect(workers.started).toHaveLength(1);
+    expect(request).toMatchObject({ disks: [{ image: 7 }, { image: 7 }], workers: 2 });
+  });
+
+  test('is named in the result', async () => {
+    expect(await convert({}, true)).toMatchObject({
+      virtualSize: 2 * SIZE,
+      lost: [{ disk: 1 }, { disk: 2, start: 512 }],
+      lostRanges: 2,
+      lostBytes: 1024,
+      notices: [
+        { code: 'disk-grows', message: "'disk.qcow2', disk 1 of 2: It grows" },
+        { code: 'disk-grows', message: "'data.vmdk', disk 2 of 2: It grows" },
+      ],
+      engineReason: 'several disks',
+    });
+  });
+
+  test('is named in its failure', async () => {
+    const fields = { diskNumber: 2, offset: 7 };
+    failures.convert = new DecantError('corrupt', 'It is damaged', { code: 'damaged', fields });
+    const error = (await convert({}, true)) as DecantError;
+    expect(error).toMatchObject({ kind: 'corrupt', message: "'data.vmdk', disk 2 of 2: It is damaged" });
+    expect(error.fields).toEqual({ offset: 7, disk: 'data.vmdk' });
+  });
+
+  test('that was left out is a failure', async () => {
+    guestDone = SIZE;
+    expect(await convert({}, true)).toMatchObject({ kind: 'internal', message: 'A part of the disk was left out' });
+  });
 });
 
 test('a part of the disk that was left out is a failure', async () => {

@@ -5,8 +5,16 @@ import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Connection, Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
 import { anyOf, withListener } from '../errors/signals.js';
-import type { Converted, ConvertSettings, CrateProgress, TargetedSettings } from '../messages/coordinator.js';
+import type {
+  Converted,
+  ConvertedDisk,
+  ConvertSettings,
+  CrateProgress,
+  NeededWorker,
+  TargetedSettings,
+} from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { AnyInfo, Network, Notice, Progress, Result } from '../public/types.js';
@@ -26,7 +34,12 @@ export interface ConversionContext {
   setup: ImageSetup;
   sessions: ImageSessions;
   info: AnyInfo;
+  /** The images of further disks. */
+  more?: ConversionContext[];
 }
+
+/** The contexts of all disks, in their order in the output. */
+const disksOf = (conversion: ConversionContext): ConversionContext[] => [conversion, ...(conversion.more ?? [])];
 
 /** The options of a conversion that can be cancelled: at least by closing the image. */
 export type CancellableOptions = ConvertOptions & { signal: AbortSignal };
@@ -38,10 +51,10 @@ export interface RunOptions extends CancellableOptions {
   networks: () => Network[];
 }
 
-/** The chosen format, and the size of a streamed disk in bytes if it was determined. */
+/** The chosen format, and for each disk, the size of a streamed one in bytes if it was determined. */
 export interface SizedFormat {
   chosen: ChosenFormat;
-  diskSize: number | undefined;
+  diskSizes: (number | undefined)[];
 }
 
 /** Converts into `target`, which is not prepared yet and needs no size of a streamed disk. */
@@ -52,7 +65,7 @@ export const convertInto = (
 ): Promise<Result> =>
   orDiscarded(target, conversion, options, async (running) => {
     const chosen = await chosenFormat(conversion.sessions, running, running.signal);
-    return writeTo(target, conversion, running, { chosen, diskSize: undefined });
+    return writeTo(target, conversion, running, { chosen, diskSizes: [] });
   });
 
 /** Calls `work`, which converts into `target`, with the options of the run. If it fails, discards the output. */
@@ -66,7 +79,8 @@ export async function orDiscarded(
   // Called by timers, too, whose errors nobody catches.
   const networks = () => {
     try {
-      return [...conversion.setup.sources.networks, ...(target.network ? [target.network] : [])];
+      const ofSources = disksOf(conversion).flatMap(({ setup }) => setup.sources.networks);
+      return [...ofSources, ...(target.network ? [target.network] : [])];
     } catch (thrown) {
       unreadable.abort(thrown);
       return [];
@@ -114,16 +128,23 @@ export async function writeTo(
   target: OutputTarget,
   conversion: ConversionContext,
   options: RunOptions,
-  { chosen, diskSize }: SizedFormat,
+  { chosen, diskSizes }: SizedFormat,
 ): Promise<Result> {
   const { platform, setup, info } = conversion;
   const { signal, twoPass = false } = options;
-  const memory = settleMemory(options, setup.workers, platform, setup.sources.expect);
+  const disks = disksOf(conversion);
+  const memory = settleMemory(
+    options,
+    setup.workers,
+    platform,
+    disks.some(({ setup }) => setup.sources.expect),
+  );
   const { name: format, formatOptions, size: outputSize, hasFooter } = chosen;
   const { fixGpt, size } = options;
-  const virtualSize = size ?? info.virtualSize ?? diskSize;
+  const virtualSize = size ?? totalSize(disks, diskSizes);
   const plan: Plan = {
-    settings: { format, formatOptions, diskSize, size, fixGpt, twoPass, memory },
+    settings: { format, formatOptions, size, fixGpt, twoPass, memory },
+    diskSizes,
     sizes: { virtualSize, outputSize, hasFooter },
     identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
     sha256: options.sha256 === true,
@@ -139,9 +160,17 @@ export async function writeTo(
   }
 }
 
+/** The size of all disks in bytes; `undefined` if it is known only at the end. */
+function totalSize(disks: ConversionContext[], determined: (number | undefined)[]): number | undefined {
+  const sizes = disks.map(({ info }, at) => info.virtualSize ?? determined[at]);
+  return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
+}
+
 /** What is written, and how. */
 interface Plan {
   settings: ConvertSettings;
+  /** See `SizedFormat`. */
+  diskSizes: (number | undefined)[];
   sizes: Sizes;
   /** Identifies the conversion if it can be resumed. */
   identity: string | undefined;
@@ -170,11 +199,12 @@ async function write(
   meter: Meter,
   signal: AbortSignal,
 ): Promise<Converted> {
-  const { sessions, setup } = conversion;
+  const { sessions, more = [] } = conversion;
   // The workers start while the target is prepared. Ignores a failure: starting them again below reports it.
   sessions.prepare().catch(() => {});
   let pool: Pool | undefined;
   let session: ImageSession | undefined;
+  const beside: ImageSession[] = [];
   let isHealthy = false;
   let wasOverdue = false;
   let isPrepared = false;
@@ -185,9 +215,11 @@ async function write(
     const { resumePoint } = target;
     if (resumePoint) meter.begin(resumePoint);
     session = await sessions.acquire(signal, (share) => meter.unlocking(share));
+    for (const { sessions } of more)
+      beside.push(await sessions.openBeside(session, signal, (share) => meter.unlocking(share)));
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, sessions.prepare());
-    pool = sessions.acquirePool();
+    pool = sessions.acquirePool(more.length > 0);
     const hooks: RunHooks = {
       overdue: () => {
         wasOverdue = true;
@@ -200,22 +232,49 @@ async function write(
       },
       check: (converted) => requireComplete(target, conversion, plan, converted, signal),
     };
-    const converted = await run(session, pool, { ...plan.settings, target: spec, resumePoint }, hooks, signal);
+    const settings = { ...plan.settings, target: spec, resumePoint };
+    const converted = await run([session, ...beside], plan.diskSizes, pool, settings, hooks, signal);
     isHealthy = true;
     return converted;
   } catch (thrown) {
-    const error = toDecantError(thrown);
+    const error = ofDisk(
+      conversion,
+      beside.reduce((error, session) => session.explain(error), toDecantError(thrown)),
+    );
     // The pool may be broken: nothing uses it again.
     if (error.kind === 'internal') pool?.giveUp();
     // A file that changed while it was read looks damaged: report the change instead.
-    if (isPrepared && (error.kind === 'corrupt' || error.kind === 'source')) await setup.sources.verify();
+    if (isPrepared && (error.kind === 'corrupt' || error.kind === 'source'))
+      for (const { setup } of disksOf(conversion)) await setup.sources.verify();
     throw error;
   } finally {
     pool?.release(isHealthy, wasOverdue);
     // Workers that are being terminated may still write to the target.
     await pool?.ended;
+    await Promise.all(beside.map((session) => session.end()));
     await session?.release();
   }
+}
+
+/** Returns `error`; if it is that of one of several disks, with the name of the disk. */
+function ofDisk(conversion: ConversionContext, error: DecantError): DecantError {
+  const disks = disksOf(conversion);
+  const { kind, code, message, fields, cause } = error;
+  const { diskNumber: number, ...others } = fields;
+  if (typeof number !== 'number') return error;
+  const name = nameOf(disks[number - 1]!);
+  const named = name === undefined ? others : { ...others, disk: name };
+  return new DecantError(kind, `${titleOf(disks, number - 1)}: ${message}`, { code, fields: named, cause });
+}
+
+/** The name of a disk, without folders. */
+const nameOf = ({ info: { name } }: ConversionContext): string | undefined => name?.slice(name.lastIndexOf('/') + 1);
+
+/** What messages call disk number `at` of several. */
+function titleOf(disks: ConversionContext[], at: number): string {
+  const name = nameOf(disks[at]!);
+  const which = `disk ${at + 1} of ${disks.length}`;
+  return name === undefined ? `${which[0]!.toUpperCase()}${which.slice(1)}` : `'${shownText(name)}', ${which}`;
 }
 
 /** Prepares the target. Resolves to what the coordinator opens. */
@@ -238,7 +297,7 @@ async function prepareTarget(
 /** Fails unless all of the disk was written, and no file has changed, neither of the image nor the one that the output replaces. */
 async function requireComplete(
   target: OutputTarget,
-  { setup }: ConversionContext,
+  conversion: ConversionContext,
   { sizes: { virtualSize = 0 } }: Plan,
   { progress: { guestDone } }: Converted,
   signal: AbortSignal,
@@ -247,7 +306,7 @@ async function requireComplete(
   if (guestDone < virtualSize) {
     throw new DecantError('internal', 'A part of the disk was left out');
   }
-  await setup.sources.confirm(signal);
+  for (const { setup } of disksOf(conversion)) await setup.sources.confirm(signal);
   await orTargetFailure(target.verify?.());
   if (signal.aborted) throw cancelled();
 }
@@ -260,25 +319,31 @@ interface RunHooks {
   check: (converted: Converted) => Promise<void>;
 }
 
-/** Writes the output with the workers of `pool`, checks it, and completes it. */
+/**
+ * Writes the output with the workers of `pool`, checks it, and completes it. The images of the disks are open in the `sessions`, which
+ * have one coordinator.
+ */
 async function run(
-  session: ImageSession,
+  sessions: ImageSession[],
+  diskSizes: (number | undefined)[],
   pool: Pool,
   settings: TargetedSettings,
   { overdue, update, check }: RunHooks,
   signal: AbortSignal,
 ): Promise<Converted> {
-  const { client, image } = session;
+  const session = sessions[0]!;
+  const { client } = session;
   const { target } = settings;
   let isCompleting = false;
   const work = (operation: number) =>
-    withWorkers(session, pool, operation, update, async (connection) => {
-      const { ports } = connection;
+    withWorkers(sessions, pool, operation, update, async (connections) => {
+      const disks = sessions.map(({ image }, at) => ({ image, diskSize: diskSizes[at], pool: connections[at]!.ports }));
+      const ports = disks.flatMap(({ pool }) => pool);
       const moved = 'port' in target ? [target.port, ...ports] : ports;
-      const request = { ...settings, operation, image, pool: ports, workers: pool.size };
+      const request = { ...settings, operation, disks, workers: pool.size };
       const converted = await client.callMoving(moved, 'convert', request);
       // A file is neither completed nor removed while a worker has it open.
-      await connection.close();
+      await Promise.all(connections.map((connection) => connection.close()));
       await check(converted).catch(async (thrown) => {
         // The failure of `check` matters, not that of the cleanup.
         await client.call('abandon', operation).catch(() => {});
@@ -298,33 +363,35 @@ async function run(
   });
 }
 
-/** Calls `work` with a connection to the workers of `pool`, and starts each one when the coordinator needs it. */
+/** Calls `work` with a connection to the workers of `pool` for each session, and starts each worker when the coordinator needs it. */
 async function withWorkers<T>(
-  { client }: ImageSession,
+  sessions: ImageSession[],
   pool: Pool,
   operation: number,
   update: (progress: CrateProgress) => void,
-  work: (connection: Connection) => Promise<T>,
+  work: (connections: Connection[]) => Promise<T>,
 ): Promise<T> {
-  const connection = pool.connect();
+  const { client } = sessions[0]!;
+  const connections = sessions.map(() => pool.connect());
   let notStarted: unknown;
   const poolEnded = (sentence: string) => {
     // A dead coordinator runs nothing.
     client.call('poolEnded', operation, sentence).catch(() => {});
   };
   pool.onEnd(poolEnded);
-  client.on(`worker:${operation}`, (at) => {
-    connection.begin(at as number).catch((thrown) => {
+  client.on(`worker:${operation}`, (needed) => {
+    const { disk, at } = needed as NeededWorker;
+    connections[disk]!.begin(at).catch((thrown) => {
       notStarted = thrown;
     });
   });
   client.on(`progress:${operation}`, (detail) => update(detail as CrateProgress));
   try {
-    return await work(connection);
+    return await work(connections);
   } catch (thrown) {
     throw notStarted ?? thrown;
   } finally {
-    await connection.close();
+    await Promise.all(connections.map((connection) => connection.close()));
     pool.offEnd(poolEnded);
     client.off(`worker:${operation}`);
     client.off(`progress:${operation}`);
@@ -334,50 +401,72 @@ async function withWorkers<T>(
 /** Sends the output, which was written to a temporary file. Resolves to the number of bytes that were written, without holes. */
 async function send(
   target: OutputTarget,
-  { virtualSize, outputSize }: Converted,
+  { disks, outputSize }: Converted,
   meter: Meter,
   signal: AbortSignal,
 ): Promise<number> {
   const report = (sent: number) => meter.sending(sent, outputSize);
+  const virtualSize = sumOf(disks, 'virtualSize');
   const written = await orTargetFailure(target.send!({ virtualSize, outputSize }, signal, report));
   meter.sent();
   return written;
 }
 
+/** The sum of a field of all disks. */
+const sumOf = (disks: ConvertedDisk[], name: 'virtualSize' | 'lostRanges' | 'lostBytes'): number =>
+  disks.reduce((sum, disk) => sum + disk[name], 0);
+
 function resultOf(
   target: OutputTarget,
-  { setup: { sources, engine, engineReason, workers }, info }: ConversionContext,
+  conversion: ConversionContext,
   chosen: ChosenFormat,
-  { progress, virtualSize, rewritten, outputSize, notices, lost, lostRanges, lostBytes }: Converted,
+  { progress, outputSize, disks }: Converted,
   bytesWritten: number,
   time: Result['time'],
 ): Result {
+  const { engineReason, workers } = conversion.setup;
+  const contexts = disksOf(conversion);
+  const isOne = contexts.length === 1;
+  const unnoticed = [...new Set(contexts.flatMap(({ setup }) => setup.sources.unnoticed))];
+  const noticesOf = ({ info }: ConversionContext, at: number): Notice[] => {
+    const found = [
+      ...info.safety.filter((notice) => isOfDisk(notice) && !isMet(notice, chosen)),
+      ...disks[at]!.notices,
+    ];
+    if (isOne) return found;
+    const title = titleOf(contexts, at);
+    return found.map(({ message, ...notice }) => ({ ...notice, message: `${title}: ${message}` }));
+  };
+  const rewrittenOf = ({ rewritten }: ConvertedDisk, at: number) =>
+    rewritten.map((range) => ({ ...range, disk: at + 1 }));
+  const lostOf = ({ lost }: ConvertedDisk, at: number) => lost.map((range) => ({ ...range, disk: at + 1 }));
   return {
-    virtualSize,
-    rewritten,
+    virtualSize: sumOf(disks, 'virtualSize'),
+    rewritten: isOne ? disks[0]!.rewritten : disks.flatMap(rewrittenOf),
     outputSize,
     bytesRead: progress.read,
     bytesWritten,
     holeBytes: target.isAllocated ? 0 : outputSize - bytesWritten,
-    notices: [
-      ...info.safety.filter((notice) => isOfDisk(notice) && !isMet(notice, chosen)),
-      ...notices,
-      ...sources.unnoticed.map(unverified),
-      ...(target.notices ?? []),
-    ],
-    verified: sources.unnoticed.length === 0,
+    notices: [...contexts.flatMap(noticesOf), ...unnoticed.map(unverified), ...(target.notices ?? [])],
+    verified: unnoticed.length === 0,
     confirmed: target.isConfirmed ?? true,
-    lost,
-    lostRanges,
-    lostBytes,
+    lost: isOne ? disks[0]!.lost : disks.flatMap(lostOf),
+    lostRanges: sumOf(disks, 'lostRanges'),
+    lostBytes: sumOf(disks, 'lostBytes'),
     ...(target.copy && { copy: target.copy }),
     ...(target.sha256 !== undefined && { sha256: target.sha256 }),
-    unusedCompanions: info.unusedCompanions,
-    engine,
-    engineReason,
+    unusedCompanions: unusedBy(contexts),
+    engine: isOne ? conversion.setup.engine : 'workers',
+    engineReason: isOne ? engineReason : 'several disks',
     workers,
     time,
   };
+}
+
+/** The companions that no disk refers to, except those that are images of the other disks. */
+function unusedBy(contexts: ConversionContext[]): string[] {
+  const unused = contexts.map(({ info }) => info.unusedCompanions);
+  return unused[0]!.filter((name) => unused.every((names) => names.includes(name)));
 }
 
 const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });

@@ -1,7 +1,7 @@
 // Conversions to the outputs of callers: which target, which format, and whether the size of the disk is needed first.
 
 import type { ImageSetup } from '../client-side/image-session.js';
-import { cancelled, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
+import { cancelled, DecantError, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { Kept, Result } from '../public/types.js';
@@ -18,7 +18,7 @@ import {
   writeTo,
 } from './conversion-run.js';
 import { identityOf } from './identity.js';
-import { chosenFormat, loadPlaces } from './output-format.js';
+import { type ChosenFormat, chosenFormat, loadPlaces } from './output-format.js';
 
 /** Loads the code for sizes of streamed disks. */
 const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
@@ -42,7 +42,7 @@ export async function convertImage(
     ofOutput = takesSpool(output) ? spool : undefined;
     if (await isSizeNeeded(conversion, output, options)) {
       const { storedDisk } = await orCancelled(options.signal, loadDiskSizes());
-      stored = await storedDisk(conversion, options);
+      stored = await storedDisk(alone(conversion), options);
     }
   } catch (thrown) {
     abandonOutput(output, toDecantError(thrown));
@@ -51,7 +51,7 @@ export async function convertImage(
   if (!stored) return convertTo(conversion, output, options, ofOutput);
   try {
     const second = ofOutput && platform.spool(options, setup.sources.all, 'convert without it');
-    return await convertTo(stored, output, options, second);
+    return await convertTo({ ...stored, ...(conversion.more && { more: conversion.more }) }, output, options, second);
   } finally {
     await stored.sessions.end();
   }
@@ -87,7 +87,7 @@ async function withDensity<T extends ConvertOptions>(options: T): Promise<T> {
 }
 
 async function targetOf(
-  { platform, setup }: ConversionContext,
+  { platform, setup, more = [] }: ConversionContext,
   output: Output,
   options: CancellableOptions,
   spool: Spool | undefined,
@@ -96,17 +96,41 @@ async function targetOf(
     const { customTarget, spooledTarget } = await orCancelled(options.signal, loadCustomTargets());
     return spool ? spooledTarget(output, spool) : customTarget(output);
   }
-  const target = await orCancelled(options.signal, platform.target(output, setup.sources.all, options));
+  const sources = [setup, ...more.map(({ setup }) => setup)].flatMap((setup) => setup.sources.all);
+  const target = await orCancelled(options.signal, platform.target(output, sources, options));
   if (spool) throw needless();
   return target;
 }
 
-/** Resolves to the format of the output, and to the size of a streamed disk, in bytes, if the format or the target needs it first. */
+/** Resolves to the format of the output, and to the sizes of streamed disks, in bytes, if the format or the target needs them first. */
 async function sizedFormat(
   target: OutputTarget,
   conversion: ConversionContext,
   options: RunOptions,
 ): Promise<SizedFormat> {
+  const { more = [] } = conversion;
+  const { chosen, diskSize } = await sizedDisk(target, alone(conversion), options);
+  if (more.length === 0) return { chosen, diskSizes: [diskSize] };
+  const sizes: (number | undefined)[] = [];
+  for (const other of more) {
+    if (isReadOnce(other.setup)) {
+      const message = 'A stream can be the first disk only, since its size is needed first; save the image as a file';
+      throw new DecantError('unsupported', message, { code: 'size-needed' });
+    }
+    sizes.push((await sizedDisk(target, other, options)).diskSize);
+  }
+  const { name, formatOptions } = chosen;
+  const known = more.map(({ info }, at) => info.virtualSize ?? sizes[at]!);
+  await conversion.sessions.output(name, formatOptions, options.signal, diskSize, known);
+  return { chosen, diskSizes: [diskSize, ...sizes] };
+}
+
+/** Resolves to the format of the output for the disk of one image, and to its size if it is streamed and the size is needed first. */
+async function sizedDisk(
+  target: OutputTarget,
+  conversion: ConversionContext,
+  options: RunOptions,
+): Promise<{ chosen: ChosenFormat; diskSize: number | undefined }> {
   const { sessions } = conversion;
   const { signal } = options;
   const chosen = await chosenFormat(sessions, options, signal);
@@ -120,6 +144,14 @@ async function sizedFormat(
   const diskSize = await sizeOfDisk(conversion, options);
   return { chosen: await chosenFormat(sessions, options, signal, diskSize), diskSize };
 }
+
+/** The image without further disks. */
+const alone = ({ platform, setup, sessions, info }: ConversionContext): ConversionContext => ({
+  platform,
+  setup,
+  sessions,
+  info,
+});
 
 /** Whether the image is a stream, which can be read only once. */
 const isReadOnce = ({ sources }: ImageSetup): boolean => 'stream' in sources.image.spec;

@@ -50,6 +50,22 @@ const loadVerdicts = () => loadPart('verdicts', () => import('./verdict.js'));
 /** All images that are not closed. */
 export const openImages = new Set<OpenImage>();
 
+/** Another image of a conversion. */
+interface OtherDisk {
+  context: ConversionContext;
+  /** Aborted when the image is closed. */
+  closing: AbortSignal;
+  /** Keeps the image open until `work` ends. */
+  use<T>(work: Promise<T>): Promise<T>;
+}
+
+/** The images in `options.disks`. Throws `usage` for other values, and for closed images. */
+const otherDisks = ({ disks = [] }: ConvertOptions): OtherDisk[] =>
+  disks.map((image: unknown) => {
+    if (image instanceof OpenImage) return image.asOtherDisk();
+    throw new DecantError('usage', "One of the 'disks' is not an image of this copy of the package");
+  });
+
 /**
  * An opened image. Its methods are bound: a proxy around it, as frameworks make, would otherwise hide its private
  * fields.
@@ -168,35 +184,32 @@ export class OpenImage {
     let signal: AbortSignal;
     let spool: Spool | undefined;
     let size: { size?: number };
+    let others: OtherDisk[];
     try {
       this.#requireOpen();
       checkConversion(output, options, this.platform.convertOptions);
       checkFileOptions(output, options);
+      others = otherDisks(options);
       spool = this.platform.spool(options, this.setup.sources.all, 'convert without it');
       if (spool) checkSpooled(options);
       size = settleSize(options);
-      signal = this.#until(options.signal);
+      signal = anyOf([this.#until(options.signal), ...others.map(({ closing }) => closing)]);
     } catch (thrown) {
       abandonOutput(output, toDecantError(thrown));
       throw thrown;
     }
-    const memory = this.sessions.opened.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
+    const more = others.map(({ context }) => context);
+    const context = more.length > 0 ? { ...this.#context, more } : this.#context;
+    const isInPlace = [context, ...more].some(({ sessions }) => sessions.opened.isInPlace);
+    const memory = isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
     const settled = { ...options, ...memory, ...size, signal };
     const isComplete = options.for === undefined && !describesMachine(this.formats, options.format);
     const converted = isComplete
-      ? convertImage(this.#context, output, settled, spool)
-      : this.#withHardware(output, settled).then((completed) => convertImage(this.#context, output, completed, spool));
-    const result = await this.#use(converted);
+      ? convertImage(context, output, settled, spool)
+      : completedFor(context, output, settled).then((completed) => convertImage(context, output, completed, spool));
+    // All images stay open until the conversion ends.
+    const result = await others.reduce((work, other) => other.use(work), this.#use(converted));
     return options.bmap ? this.#withBmap(output, result, signal) : result;
-  }
-
-  /** Adds the hardware of the machine to options for a format that describes it. */
-  #withHardware<T extends ConvertOptions & { signal: AbortSignal }>(output: Output, options: T): Promise<T> {
-    return withHardware(this.#context, output, options).catch((thrown) => {
-      const error = toDecantError(thrown);
-      abandonOutput(output, error);
-      throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
-    });
   }
 
   async #withBmap(output: Output, result: Result, signal: AbortSignal): Promise<Result> {
@@ -205,6 +218,12 @@ export class OpenImage {
       ...result,
       bmap: await this.#use(this.platform.bmap!(extents, output, result, signal), 'Making the bmap'),
     };
+  }
+
+  /** What a conversion of another image needs to convert this one, too. Throws `usage` if the image was closed. */
+  asOtherDisk(): OtherDisk {
+    this.#requireOpen();
+    return { context: this.#context, closing: this.#closing.signal, use: (work) => this.#use(work) };
   }
 
   get #context(): ConversionContext {
@@ -320,3 +339,15 @@ export class OpenImage {
 }
 
 const notVerified = (message: string): Notice => ({ code: 'source-not-verified', fields: {}, message });
+
+/** Adds the hardware of the machine to options for a format that describes it. A failure abandons the output. */
+const completedFor = <T extends ConvertOptions & { signal: AbortSignal }>(
+  context: ConversionContext,
+  output: Output,
+  options: T,
+): Promise<T> =>
+  withHardware(context, output, options).catch((thrown) => {
+    const error = toDecantError(thrown);
+    abandonOutput(output, error);
+    throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
+  });

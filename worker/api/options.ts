@@ -72,6 +72,7 @@ const NAMES = {
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
   convert: namesOf<CommonConvertOptions>({
+    disks: true,
     fixGpt: true,
     for: true,
     format: true,
@@ -164,8 +165,10 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   // An unknown `for` has its own code.
   checkTypes(options, 'string', ['format']);
   checkTypes(options, 'boolean', ['bmap', 'existing', 'fixGpt', 'resume', 'sha256', 'sparse', 'sync', 'twoPass']);
-  const { bmap, format = options.for === undefined ? 'raw' : undefined, formatOptions = {} } = options;
+  const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined, formatOptions = {} } = options;
   if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
+  if (!Array.isArray(disks)) throw new DecantError('usage', "'disks' must be an array");
+  if (disks.length > 0 && options.size !== undefined) throw new DecantError('usage', "'size' is for one disk");
   checkObject('formatOptions', formatOptions);
   for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries(formatOptions))) {
     if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);

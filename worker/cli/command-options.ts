@@ -179,7 +179,7 @@ export const OPENING = {
   disk: withValue(
     'disk',
     'N|NAME',
-    `use this disk of an archive that has several, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT`,
+    `use this disk of an archive that has several, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT, or an OVA with all. An OVA has all disks of a machine by default`,
     diskOf,
   ),
   snapshot: withValue(

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { DecantError, toDecantError } from '../errors/errors.js';
+import { DecantError, type Member, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
 import { type Image, type Output, prepare } from '../node.js';
@@ -12,7 +12,9 @@ import { ALL_DISKS } from './command-options.js';
 import { type ConvertCommand, outputOf, printOptions, requirePossible } from './command-output.js';
 import { convertAll, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
+import { convertMachine } from './convert-machine.js';
 import { failureRows, failureText } from './failure-text.js';
+import { takesSeveral } from './formats.js';
 import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
@@ -191,14 +193,23 @@ async function conversion(
   const isAll = command.opening.disk === ALL_DISKS;
   const opened = isAll ? await openAll(open) : await open(command.opening.disk);
   const exitCode = (isWhole: boolean) => (isWhole ? 0 : EXIT_DAMAGED);
-  if ('choice' in opened && intoFolder && !opened.choice.disks.some(({ missing }) => missing)) {
-    unpacking.isForAll = true;
-    return exitCode(await convertAll(opened.choice.disks, open, command, waiting, signal));
+  const intoMachine = !intoFolder && takesSeveral(command.format);
+  const convertEach = async (disks: readonly Member[]) =>
+    exitCode(
+      intoMachine
+        ? await convertMachine(disks, open, command, await output(command), waiting, signal)
+        : await convertAll(disks, open, command, waiting, signal),
+    );
+  if ('choice' in opened && !opened.choice.disks.some(({ missing }) => missing)) {
+    // The images of an archive are those of one machine only if the archive says so.
+    const isOfMachine = intoMachine && (isAll || opened.choice.machine !== undefined);
+    unpacking.isForAll = intoFolder;
+    if (intoFolder || isOfMachine) return await convertEach(opened.choice.disks);
   }
   const image = imageOf(opened);
   try {
-    if (isAll) return exitCode(await convertAll(image.members, open, command, waiting, signal));
-    const { isWhole, made } = await convert(image, command, await output(command), waiting, signal);
+    if (isAll) return await convertEach(image.members);
+    const { isWhole, made } = await convert([image], command, await output(command), waiting, signal);
     if (command.place !== undefined && made) reportNextStep(command.place, [made]);
     if (!isEncrypted(image)) reportNotEncrypted(command);
     return exitCode(isWhole);

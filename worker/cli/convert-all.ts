@@ -11,17 +11,17 @@ import type { MadeDisk } from '../public/types.places.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
-import { ARCHIVES, COMPRESSED, endingIn, MACHINES } from './formats.js';
+import { ARCHIVES, COMPRESSED, endingIn, MACHINES, takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk } from './open-image.js';
 import { requireOutput } from './output-checks.js';
 import { report } from './printing.js';
 import type { WaitingLines } from './progress.js';
 import { STANDARD_INPUT } from './standard-streams.js';
 
-/** Fails with `usage` for `--disk all` unless the output is a folder. */
-export function requireFolderForAll({ bmap, opening, output }: ConvertCommand, isFolder: boolean): void {
+/** Fails with `usage` for `--disk all` unless the output is a folder, or a file that may have several disks. */
+export function requireFolderForAll({ bmap, opening, output, format }: ConvertCommand, isFolder: boolean): void {
   if (isFolder && bmap !== undefined) throw new DecantError('usage', '--bmap is for one disk; state it with --disk');
-  if (opening.disk !== ALL_DISKS || isFolder) return;
+  if (opening.disk !== ALL_DISKS || isFolder || takesSeveral(format)) return;
   const message = `--disk ${ALL_DISKS} needs a folder as the output, such as '${shownText(basename(output))}/'`;
   throw new DecantError('usage', message);
 }
@@ -53,7 +53,7 @@ export async function convertAll(
         const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
-        const converted = await convert(image, { ...command, output }, output, waiting, signal);
+        const converted = await convert([image], { ...command, output }, output, waiting, signal);
         isWhole &&= converted.isWhole;
         if (converted.made) forPlace.push(converted.made);
         isAnyEncrypted ||= isEncrypted(image);
@@ -64,16 +64,21 @@ export async function convertAll(
     } catch (thrown) {
       if (command.quiet) made.forEach(report);
       if (newFolder !== undefined) await removeEmpty(resolve(command.output), resolve(newFolder));
-      const { kind, code, fields, message } = toDecantError(thrown);
-      const cause = thrown;
-      const ofDisk = { ...fields, disk: name };
-      throw new DecantError(kind, `'${shownText(name)}', ${which}: ${message}`, { code, fields: ofDisk, cause });
+      throw failureOfDisk(thrown, name, at, disks.length);
     }
     if (!command.quiet) report(made.at(-1)!);
   }
   if (!isAnyEncrypted) reportNotEncrypted(command);
   if (command.place !== undefined && forPlace.length > 0) reportNextStep(command.place, forPlace);
   return isWhole;
+}
+
+/** The failure `cause` as that of the disk `name`, number `at` of `count`. */
+export function failureOfDisk(cause: unknown, name: string, at: number, count: number): DecantError {
+  const { kind, code, fields, message } = toDecantError(cause);
+  const ofDisk = { ...fields, disk: name };
+  const which = `'${shownText(name)}', disk ${at + 1} of ${count}`;
+  return new DecantError(kind, `${which}: ${message}`, { code, fields: ofDisk, cause });
 }
 
 /** Removes `folder` if it is empty, and those around it up to `outermost`. */

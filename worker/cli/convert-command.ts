@@ -18,21 +18,21 @@ import { STANDARD_OUTPUT } from './standard-streams.js';
 
 /** A conversion that is complete. */
 interface Converted {
-  /** Whether the whole disk could be read. */
+  /** Whether all of each disk could be read. */
   isWhole: boolean;
-  /** The disk for its place, if that follows. */
+  /** What was made for its place, if a step follows there. */
   made: MadeDisk | undefined;
 }
 
-/** Converts `image` to `output`, which the command names. */
+/** Converts the disks of `images`, one or more, to `output`, which the command names. */
 export async function convert(
-  image: AnyImage,
+  images: AnyImage[],
   command: ConvertCommand,
   output: Output,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<Converted> {
-  const result = await run(image, command, output, waiting, signal);
+  const result = await run(images, command, output, waiting, signal);
   const isWhole = result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
   if (command.quiet) return { isWhole, made: undefined };
   for (const note of command.notes) report(`note: ${note}`);
@@ -40,7 +40,7 @@ export async function convert(
   if (command.place === undefined) return { isWhole, made: undefined };
   const refusal = placeRefusal(placeNamed(command.place), result);
   if (refusal) report(refusal.message);
-  return { isWhole, made: await madeDisk(image, command, result, signal) };
+  return { isWhole, made: await madeDisk(images[0]!, command, result, signal) };
 }
 
 /** Whether a layer of the image is encrypted. */
@@ -54,14 +54,15 @@ export function reportNotEncrypted({ quiet, opening }: ConvertCommand): void {
 }
 
 async function run(
-  image: AnyImage,
+  images: AnyImage[],
   command: ConvertCommand,
   output: Output,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<Result> {
-  const large = image.info.safety.find(({ code }) => code === 'large-window');
-  if (large && !command.quiet) report(`note: ${large.message}`);
+  const [image, ...disks] = images as [AnyImage, ...AnyImage[]];
+  const large = images.flatMap(({ info }) => info.safety.filter(({ code }) => code === 'large-window'));
+  if (!command.quiet) for (const { message } of large) report(`note: ${message}`);
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr) : undefined;
   waiting.isSilenced ||= show;
@@ -75,6 +76,7 @@ async function run(
     const result = await image.convert(output, {
       signal,
       ...optionsFor(image, command, output),
+      ...(disks.length > 0 && { disks }),
       // The target of a page blob has it as its own option.
       existing: existing && typeof output === 'string',
       ...(sparse === undefined ? {} : { sparse }),
@@ -141,13 +143,13 @@ async function madeDisk(
   signal: AbortSignal,
 ): Promise<MadeDisk | undefined> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return undefined;
-  const { machine, hardware } = image.info;
+  const { machine, hardware, virtualSize: sizeOfImage } = image.info;
   const made = { file: output, format, size, virtualSize, machine, hardware };
-  if (image.streamed) return made;
+  if (sizeOfImage === undefined || image.streamed) return made;
   const { contentsOf } = await import('../contents/index.js');
   const read = (offset: number, length: number) => image.read(offset, length, { signal });
   // What cannot be read is not known. The conversion has reported damage.
-  return { ...made, contents: await contentsOf(read, virtualSize).catch(() => undefined) };
+  return { ...made, contents: await contentsOf(read, sizeOfImage).catch(() => undefined) };
 }
 
 /** Reports the commands that bring the converted disks of one machine to `place`. */

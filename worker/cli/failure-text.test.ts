@@ -45,7 +45,7 @@ test('disks to choose from are listed', () => {
   expect(rows('usage', { disks })).toEqual([
     '--disk 1: a.vmdk (2 KiB, vmdk)',
     '--disk 2: b\\u001b\\u000a (1 B)',
-    '--disk all: all, for convert with a folder as the output',
+    '--disk all: all, for convert with a folder or an OVA as the output',
   ]);
   // Not all can be converted.
   expect(rows('usage', { disks: [{ name: 'b', size: 0, missing: true }, disks[0]!] })).toEqual([

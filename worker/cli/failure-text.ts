@@ -70,7 +70,7 @@ export function failureRows({ kind, code, fields }: PlainError): string[] {
   const isWhole = !isUnknown && !disks.some(({ missing }) => missing);
   return [
     ...diskRows(disks),
-    ...(isWhole ? [`--disk ${ALL_DISKS}: all, for convert with a folder as the output`] : []),
+    ...(isWhole ? [`--disk ${ALL_DISKS}: all, for convert with a folder or an OVA as the output`] : []),
   ];
 }
 

@@ -36,6 +36,10 @@ const isMade = (end: string): boolean => EXTENSIONS.some(([made]) => made === en
 /** Extensions of formats that Decant does not write. */
 const UNSUPPORTED_EXTENSIONS = KNOWN.filter((end) => !isMade(end));
 
+/** Whether a file in the output format `name` may have several disks. */
+export const takesSeveral = (name: string): boolean =>
+  OUTPUTS.some((format) => format.name === name && format.severalDisks);
+
 const ALIASES = new Map([...FORMATS, ...OUTPUTS].flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])));
 
 /** Returns the name of the format `name`, which may be an alias, in any case. */

@@ -2,7 +2,7 @@
 // escape sequence to a terminal.
 
 import { escaped } from '../errors/shown.js';
-import type { Extent } from '../public/types.js';
+import type { Extent, LostRange } from '../public/types.js';
 
 /** Streams in use. Standard output is not among them while a disk is written to it. */
 const streams = new Set<NodeJS.WriteStream>([process.stderr]);
@@ -27,8 +27,10 @@ export const report = (line: string): void => write(process.stderr, `decant: ${e
 /** The maximum number of listed ranges. */
 export const MAX_LISTED = 10_000;
 
-export const reportLost = ({ start, length, reason = '' }: Pick<Extent, 'start' | 'length' | 'reason'>): void =>
-  report(`lost: ${length} bytes at ${start}: ${reason}`);
+type Lost = Pick<Extent, 'start' | 'length' | 'reason'> & Pick<LostRange, 'disk'>;
+
+export const reportLost = ({ start, length, reason = '', disk }: Lost): void =>
+  report(`lost: ${length} bytes at ${start}${disk === undefined ? '' : ` of disk ${disk}`}: ${reason}`);
 
 /** Reports the number of unlisted ranges, if any. */
 export function reportUnlisted(ranges: number): void {

@@ -1,4 +1,4 @@
-// Starts and shares coordinators: workers that each have at most one image open.
+// Starts and shares coordinators: workers that each have one image open, and during a conversion of several disks their images.
 
 import type { DecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
@@ -16,6 +16,10 @@ export class Coordinator extends WarmWorkers {
   readonly #client: RpcClient<CoordinatorMethods>;
   /** Users that only wait for the start, and open no image. */
   #starters = 0;
+  /** Operations under way. */
+  #operations = 0;
+  /** Cancelled operations that did not end in time. */
+  #late = 0;
 
   constructor(starter: WorkerStarter) {
     // Before super(), which adds this to the running workers: if spawning fails, there is nothing to end.
@@ -47,6 +51,28 @@ export class Coordinator extends WarmWorkers {
 
   get client(): RpcClient<CoordinatorMethods> {
     return this.#client;
+  }
+
+  /** Counts an operation, which `endOperation` must end. */
+  beginOperation(): void {
+    this.#operations += 1;
+  }
+
+  /** `wasLate`: `late` was called for the operation. */
+  endOperation(wasLate: boolean): void {
+    this.#operations -= 1;
+    if (wasLate) this.#late -= 1;
+    this.#endIfStuck();
+  }
+
+  /** Reports that an operation did not end in time after a cancel. The coordinator ends if it has no other operations. */
+  late(): void {
+    this.#late += 1;
+    this.#endIfStuck();
+  }
+
+  #endIfStuck(): void {
+    if (this.#late > 0 && this.#late === this.#operations) this.end();
   }
 
   async #start(module: Promise<WebAssembly.Module>): Promise<void> {

@@ -37,10 +37,6 @@ export interface ImageSetup {
 }
 
 export class ImageSession {
-  /** Operations under way. */
-  #operations = 0;
-  /** Cancelled operations that did not end in time. */
-  #overdue = 0;
   /** The number of users: see `hold`. */
   #users = 0;
   /** Resolves when the session has ended; undefined until `end` is called. */
@@ -56,7 +52,8 @@ export class ImageSession {
     private readonly coordinator: Coordinator,
     /** The sources that were lent to the coordinator. */
     private readonly loan: Loan,
-    private readonly parts: PartLoans,
+    /** Missing in the coordinator of another session, whose workers decode the parts. */
+    private readonly parts: PartLoans | undefined,
     /** The coordinator's answer to `open`. */
     readonly opened: OpenResult,
   ) {}
@@ -67,47 +64,50 @@ export class ImageSession {
     signal?: AbortSignal,
     measured?: (share: number) => void,
   ): Promise<ImageSession> {
-    const opened = await ImageSession.openFile(setup, signal, measured);
-    if (opened instanceof ImageSession) return opened;
-    if ('choice' in opened) throw toDecantError(opened.choice);
-    const message = 'The file is the configuration of a virtual machine; open it itself, together with its disks';
-    throw new DecantError('unsupported', message, { code: 'not-an-image' });
+    return sessionOf(await ImageSession.openFile(setup, signal, measured));
+  }
+
+  /** Like `open`, in the coordinator of `host`, a session of another image. */
+  static async openBeside(setup: ImageSetup, host: ImageSession, signal: AbortSignal): Promise<ImageSession> {
+    return sessionOf(await ImageSession.openFile(setup, signal, undefined, host));
   }
 
   /**
    * Opens the image, or a file to be unpacked, or resolves to another answer of the coordinator. The sources must stay open
    * until the session has ended, or until `openFile` settles otherwise. `measured` gets the finished share while parts of a compressed file
-   * are decoded to know their sizes.
+   * are decoded to know their sizes. With `host`, opens it in the coordinator of that session, which must end later.
    */
   static async openFile(
     setup: ImageSetup,
     signal?: AbortSignal,
     measured: (share: number) => void = () => {},
+    host?: ImageSession,
   ): Promise<ImageSession | OtherAnswer> {
     const { starter, sources, settings, workers } = setup;
-    const coordinator = acquireCoordinator(starter);
+    const coordinator = host ? host.coordinator : acquireCoordinator(starter);
+    if (host) coordinator.use();
     const loan = sources.lend(settings);
     const { client } = coordinator;
-    const parts = new PartLoans(client, starter, workers);
+    const parts = host ? undefined : new PartLoans(client, starter, workers);
     client.on(MEASURED, (share) => measured(share as number));
     try {
       await orCancelled(signal, coordinator.ready);
       const cancel = () => {
         loan.cancel();
         // Never rejects.
-        parts.end().catch(() => {});
+        parts?.end().catch(() => {});
       };
       const opened = await openOn(coordinator, loan, workers, cancel, signal);
       if ('image' in opened) return new ImageSession(coordinator, loan, parts, opened);
-      await parts.end();
-      parts.detach();
+      await parts?.end();
+      parts?.detach();
       coordinator.release(true);
       loan.end();
       return opened;
     } catch (thrown) {
       const error = toDecantError(thrown);
-      await parts.end();
-      parts.detach();
+      await parts?.end();
+      parts?.detach();
       coordinator.release(error.kind !== 'internal');
       // A coordinator that is being terminated may still read.
       await coordinator.ended;
@@ -152,6 +152,11 @@ export class ImageSession {
     await this.#endIfUnused();
   }
 
+  /** Returns `error`, or if a custom source threw, an error with the thrown value as its cause. */
+  explain(error: DecantError): DecantError {
+    return this.loan.explain(error);
+  }
+
   /** Cancels all reads, before the session ends. */
   cancelReads(): void {
     this.loan.cancel();
@@ -176,9 +181,8 @@ export class ImageSession {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const giveUp = () => {
       isOverdue = true;
-      this.#overdue += 1;
       this.#spend();
-      this.#endIfStuck();
+      this.coordinator.late();
     };
     const stop = () => {
       // A dead coordinator runs nothing.
@@ -187,7 +191,7 @@ export class ImageSession {
         if (overdue()) timer = setTimeout(giveUp, EXTRA_STOP_MS);
       }, STOP_MS);
     };
-    this.#operations += 1;
+    this.coordinator.beginOperation();
     signal.addEventListener('abort', stop);
     try {
       return await work(operation);
@@ -198,9 +202,7 @@ export class ImageSession {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
-      this.#operations -= 1;
-      if (isOverdue) this.#overdue -= 1;
-      this.#endIfStuck();
+      this.coordinator.endOperation(isOverdue);
       await this.coordinator.ended;
     }
   }
@@ -216,8 +218,8 @@ export class ImageSession {
     this.loan.cancel();
     // A dead coordinator has no image open.
     await this.client.call('close', this.image).catch(() => {});
-    await this.parts.end();
-    this.parts.detach();
+    await this.parts?.end();
+    this.parts?.detach();
     this.coordinator.release(this.client.alive && !this.#isSpent);
     await this.coordinator.ended;
     this.loan.end();
@@ -233,11 +235,14 @@ export class ImageSession {
   async #endIfUnused(): Promise<void> {
     if (this.#givenUp && this.#users === 0) await this.end();
   }
+}
 
-  /** Ends the coordinator if all its operations are overdue. */
-  #endIfStuck(): void {
-    if (this.#overdue > 0 && this.#overdue === this.#operations) this.coordinator.end();
-  }
+/** Returns the session that was opened. Fails with `unsupported` for a configuration, and with `usage` if a disk must be chosen. */
+function sessionOf(opened: ImageSession | OtherAnswer): ImageSession {
+  if (opened instanceof ImageSession) return opened;
+  if ('choice' in opened) throw toDecantError(opened.choice);
+  const message = 'The file is the configuration of a virtual machine; open it itself, together with its disks';
+  throw new DecantError('unsupported', message, { code: 'not-an-image' });
 }
 
 /**

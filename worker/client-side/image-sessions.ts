@@ -61,10 +61,13 @@ export class ImageSessions {
     return this.#session.roomNeeded;
   }
 
-  /** Acquires the workers that run the image's jobs. The caller must release them. */
-  acquirePool(): Pool {
+  /**
+   * Acquires the workers that run the image's jobs. The caller must release them. `forSeveral`: for the jobs of several images, which
+   * threads cannot run, since they enter their pool with the files of one image.
+   */
+  acquirePool(forSeveral = false): Pool {
     const { starter, engine, workers } = this.setup;
-    return acquirePool(starter, engine, workers);
+    return acquirePool(starter, forSeveral ? 'workers' : engine, workers);
   }
 
   /** Starts the workers that convert the image. Those of a small one start with its jobs: it may need few of them. */
@@ -82,12 +85,28 @@ export class ImageSessions {
     for (;;) {
       if (!this.#session.usable) {
         await orCancelled(signal, this.#reopen());
-      } else if (this.#isLocked) {
+      } else if (this.#isLocked(this.#session)) {
         await this.#unlockOnce(signal, report);
       } else {
         this.#session.hold();
         return this.#session;
       }
+    }
+  }
+
+  /**
+   * Opens the image in the coordinator of `host`, a session of another image, and unlocks it if there are passwords. The caller must end
+   * the session, before the host is released.
+   */
+  async openBeside(host: ImageSession, signal: AbortSignal, report: (share: number) => void): Promise<ImageSession> {
+    const session = await ImageSession.openBeside(this.setup, host, signal);
+    this.#keep(session);
+    try {
+      if (this.#isLocked(session)) await this.#unlock(session, signal, report);
+      return session;
+    } catch (thrown) {
+      await session.end();
+      throw thrown;
     }
   }
 
@@ -99,18 +118,19 @@ export class ImageSessions {
   }
 
   /**
-   * Describes an output format with its options. `diskSize`: of a streamed disk, if it was determined. Throws `usage` for unknown
-   * ones, and why the disk does not fit.
+   * Describes an output format with its options. `diskSize`: of a streamed disk, if it was determined; `more`: the sizes of further
+   * disks. Throws `usage` for unknown ones, and why the disks do not fit.
    */
   async output(
     format: string,
     formatOptions: Record<string, string>,
     signal: AbortSignal,
     diskSize?: number,
+    more: number[] = [],
   ): Promise<OutputFormat> {
     const session = await this.acquireLocked(signal);
     try {
-      const output = await session.client.call('output', session.image, format, formatOptions, diskSize);
+      const output = await session.client.call('output', session.image, format, formatOptions, diskSize, more);
       if (output.refusal) throw new DecantError(output.refusal.kind, output.refusal.message, output.refusal);
       return output;
     } finally {
@@ -189,8 +209,8 @@ export class ImageSessions {
   }
 
   /** Whether the image must be unlocked and there are passwords. Missing files are reported before. */
-  get #isLocked(): boolean {
-    const { needs } = this.info;
+  #isLocked({ opened }: ImageSession): boolean {
+    const { needs } = opened.info;
     return this.passwords.hasAny && needs.length > 0 && needs.every(({ kind }) => kind === 'password');
   }
 
@@ -198,7 +218,7 @@ export class ImageSessions {
   async #unlockOnce(signal: AbortSignal, report: (share: number) => void): Promise<void> {
     this.#unlockingSignal ??= signal;
     const unlockingSignal = this.#unlockingSignal;
-    this.#unlocking ??= this.#unlock(signal, report).finally(() => {
+    this.#unlocking ??= this.#unlock(this.#session, signal, report).finally(() => {
       this.#unlocking = undefined;
       this.#unlockingSignal = undefined;
     });
@@ -209,11 +229,10 @@ export class ImageSessions {
     }
   }
 
-  /** Unlocks all locked layers, the image first. */
-  async #unlock(signal: AbortSignal, report: (share: number) => void): Promise<void> {
+  /** Unlocks all locked layers of the image in `session`, the image first. */
+  async #unlock(session: ImageSession, signal: AbortSignal, report: (share: number) => void): Promise<void> {
     // The caller's functions may use the image: `#unlocking` must be set before they run.
     await Promise.resolve();
-    const session = this.#session;
     const { info } = session.opened;
     const encrypted = info.layers.filter(({ encryption }) => encryption !== undefined);
     while (info.needs.length > 0) {

@@ -70,9 +70,14 @@ export interface UnlockRequest {
 /** The result of a conversion. */
 export interface Converted {
   progress: CrateProgress;
+  outputSize: number;
+  disks: ConvertedDisk[];
+}
+
+/** What a conversion has found out about a disk. */
+export interface ConvertedDisk {
   virtualSize: number;
   rewritten: DiskRange[];
-  outputSize: number;
   notices: Notice[];
   lost: LostRange[];
   lostRanges: number;
@@ -128,8 +133,6 @@ export interface ConvertSettings {
   format: string;
   /** The options of the output format. */
   formatOptions: Record<string, string>;
-  /** The size of a streamed disk in bytes, if it was determined before. */
-  diskSize: number | undefined;
   /** See `ConvertOptions`. */
   size: number | undefined;
   fixGpt: boolean | undefined;
@@ -148,9 +151,23 @@ export interface TargetedSettings extends ConvertSettings {
 
 export interface ConvertRequest extends TargetedSettings {
   operation: number;
-  image: number;
-  /** The ports of pool workers; of `threads`, one. */
-  pool: MessagePort[];
+  /** The disks, in their order in the output. */
+  disks: DiskRequest[];
   /** How many workers or threads decode. */
   workers: number;
+}
+
+/** One disk of a conversion. */
+export interface DiskRequest {
+  image: number;
+  /** The size of a streamed disk in bytes, if it was determined before. */
+  diskSize: number | undefined;
+  /** The ports of pool workers; of `threads`, one. */
+  pool: MessagePort[];
+}
+
+/** A pool worker that a conversion needs from now on: the number of the disk that it works for, and its own. */
+export interface NeededWorker {
+  disk: number;
+  at: number;
 }

@@ -83,18 +83,24 @@ export const CONTAINERS: readonly {
 ];
 
 /** What Decant writes, in the order in which it is offered. The first extension is that of new files. */
-export const OUTPUTS: readonly { name: string; aliases: string[]; extensions: string[] }[] = [
-  { name: 'raw', aliases: [], extensions: ['.raw', '.img', '.dd', '.bin'] },
-  { name: 'qcow2', aliases: [], extensions: ['.qcow2'] },
-  { name: 'vmdk', aliases: [], extensions: ['.vmdk'] },
-  { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'] },
-  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'] },
-  { name: 'vdi', aliases: [], extensions: ['.vdi'] },
-  { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'] },
-  { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'] },
-  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'] },
-  { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'] },
-  { name: 'ova', aliases: [], extensions: ['.ova'] },
+export const OUTPUTS: readonly {
+  name: string;
+  aliases: string[];
+  extensions: string[];
+  /** Whether a file may have several disks. */
+  severalDisks: boolean;
+}[] = [
+  { name: 'raw', aliases: [], extensions: ['.raw', '.img', '.dd', '.bin'], severalDisks: false },
+  { name: 'qcow2', aliases: [], extensions: ['.qcow2'], severalDisks: false },
+  { name: 'vmdk', aliases: [], extensions: ['.vmdk'], severalDisks: false },
+  { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'], severalDisks: false },
+  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'], severalDisks: false },
+  { name: 'vdi', aliases: [], extensions: ['.vdi'], severalDisks: false },
+  { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'], severalDisks: false },
+  { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'], severalDisks: false },
+  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'], severalDisks: false },
+  { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'], severalDisks: false },
+  { name: 'ova', aliases: [], extensions: ['.ova'], severalDisks: true },
 ];
 
 /**

@@ -3,6 +3,7 @@
 import type { ErrorKind, Fields } from '../errors/errors.js';
 import type { Waiting } from '../http/http-types.js';
 import type { Network } from './types.contracts.js';
+import type { ImageBase } from './types.image.js';
 import type { Notice } from './types.info.js';
 
 /** The engine of a conversion: workers with a memory each, or threads that share one memory. */
@@ -83,8 +84,14 @@ export interface CommonConvertOptions {
   /** The values of the format's options, by name. */
   formatOptions?: Record<string, string>;
   /**
+   * The further disks of a machine, for `ova`: opened images, whose disks follow the image's own in this order. They may have different
+   * formats, and stay open. The result is about all disks; notices name theirs. Fails with `usage` for formats of one disk (`one-disk`).
+   */
+  disks?: readonly ImageBase[];
+  /**
    * The size of the disk, at least that of the image; rounded up to 512 bytes. Zeros are added at the end, and the guest sees a larger disk.
-   * Fails with `usage` (`size-smaller`) if the disk would become smaller: before anything is read, unless the disk is streamed.
+   * Fails with `usage` (`size-smaller`) if the disk would become smaller: before anything is read, unless the disk is streamed. Not with
+   * `disks`.
    */
   size?: number;
   /**
@@ -94,7 +101,7 @@ export interface CommonConvertOptions {
    */
   fixGpt?: boolean;
   /**
-   * Allows a compressed qcow2 or an OVA to read and compress the image twice. A target that takes bytes in ascending order only, such as a
+   * Allows a compressed qcow2 or an OVA to read and compress the images twice. A target that takes bytes in ascending order only, such as a
    * stream, needs that or `spool`, since the header depends on all data. By default false: such a conversion fails with
    * `ascending-only`.
    */
@@ -197,6 +204,8 @@ export interface DiskRange {
  * bytes may be wrong.
  */
 export interface LostRange {
+  /** With `disks`: the number of the disk in the output, from 1. */
+  disk?: number;
   /** The guest offset. */
   start: number;
   /** The length in bytes. */
@@ -217,10 +226,13 @@ export interface DigestOptions {
 
 /** The result of a conversion. */
 export interface Result {
-  /** The size of the disk: the virtual size of the image, or `size`. Some formats make the disk larger: see `notices`. */
+  /** The size of the disk: the virtual size of the image, or `size`, or the sum of all disks. Some formats make the disk larger: see `notices`. */
   virtualSize: number;
-  /** The ranges of the disk with other bytes than in the image, ascending: those of a GPT that was moved. Zeros at the end are not listed. */
-  rewritten: DiskRange[];
+  /**
+   * The ranges of the disk with other bytes than in the image, ascending: those of a GPT that was moved. Zeros at the end are not listed.
+   * `disk`, with `disks`: the number of the disk in the output, from 1.
+   */
+  rewritten: (DiskRange & { disk?: number })[];
   /** The size of the output, holes included. */
   outputSize: number;
   /**

@@ -1,7 +1,7 @@
 // The conversions that a coordinator runs: their jobs go to pool workers, and their output to a target.
 
 import { toTargetError } from '../errors/errors.js';
-import type { Converted, ConvertRequest, CrateProgress } from '../messages/coordinator.js';
+import type { Converted, ConvertRequest, CrateProgress, NeededWorker } from '../messages/coordinator.js';
 import type { FileSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Report, Workers } from './wasm.js';
@@ -17,7 +17,7 @@ export interface HeldImage {
 
 /** The conversions of one coordinator, by their operations. */
 export class Conversions {
-  readonly #dispatchers = new Map<number, Dispatcher>();
+  readonly #dispatchers = new Map<number, Dispatcher[]>();
   /** Targets that are written and not yet completed or abandoned. */
   readonly #written = new Map<number, OpenTarget>();
 
@@ -26,25 +26,35 @@ export class Conversions {
     private readonly report: Report,
   ) {}
 
-  /** Writes the output. `complete` or `abandon` must follow. */
-  async convert(held: HeldImage, request: ConvertRequest, cancel: Workers.CancelHandle): Promise<Converted> {
-    const { operation, pool } = request;
-    const dispatcher = new Dispatcher(pool, held.sources, (at) => this.report(`worker:${operation}`, at));
-    this.#dispatchers.set(operation, dispatcher);
+  /**
+   * Writes the output: a disk of each image, in the conversion that `crate` runs. `complete` or `abandon` must follow.
+   */
+  async convert(
+    crate: Workers.Conversion,
+    images: HeldImage[],
+    request: ConvertRequest,
+    cancel: Workers.CancelHandle,
+  ): Promise<Converted> {
+    const { operation, disks } = request;
+    const dispatchers = images.map(({ sources }, disk) => {
+      const needed = (at: number) => this.report(`worker:${operation}`, { disk, at } satisfies NeededWorker);
+      return new Dispatcher(disks[disk]!.pool, sources, needed);
+    });
+    this.#dispatchers.set(operation, dispatchers);
     try {
-      return await this.#write(held, request, dispatcher, cancel);
+      return await this.#write(crate, images, request, dispatchers, cancel);
     } catch (thrown) {
       // `fail` was called, and the conversion cancelled for this reason.
-      throw dispatcher.failure ?? thrown;
+      throw dispatchers[0]!.failure ?? thrown;
     } finally {
       this.#dispatchers.delete(operation);
-      dispatcher.end();
+      for (const dispatcher of dispatchers) dispatcher.end();
     }
   }
 
   /** Lets the jobs of a conversion fail with `internal` and `sentence`. */
   fail(operation: number, sentence: string): void {
-    this.#dispatchers.get(operation)?.fail(sentence);
+    for (const dispatcher of this.#dispatchers.get(operation) ?? []) dispatcher.fail(sentence);
   }
 
   async complete(operation: number): Promise<void> {
@@ -62,34 +72,38 @@ export class Conversions {
   }
 
   async #write(
-    { image, spec }: HeldImage,
+    crate: Workers.Conversion,
+    images: HeldImage[],
     request: ConvertRequest,
-    dispatcher: Dispatcher,
+    dispatchers: Dispatcher[],
     cancel: Workers.CancelHandle,
   ): Promise<Converted> {
-    const { operation, pool, workers, memory } = request;
+    const { operation, disks, workers, memory } = request;
     const opened = await this.host.openTarget(request.target).catch(failTarget);
     const { target, shared, journal } = opened;
     try {
-      const specs = specsOf(spec);
-      const files = Array.from(image.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
-      // Rewritten ranges of the disk are a file, too, whose bytes travel with the jobs.
-      dispatcher.attachment = {
-        files: [...files, undefined],
-        keys: image.keys(),
-        target: shared ? request.target : undefined,
-      };
-      const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
-      // Where workers write by themselves, jobs may end in any order.
-      const { rows } = dispatcher;
-      if (shared && !image.comesInOrder() && pool.length === workers) rows.length = this.host.jobsInRow;
-      const ahead = (rows.length - 1) * workers;
+      for (const [at, { image, spec }] of images.entries()) {
+        const dispatcher = dispatchers[at]!;
+        const { pool, diskSize } = disks[at]!;
+        const specs = specsOf(spec);
+        const files = Array.from(image.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
+        // Rewritten ranges of the disk are a file, too, whose bytes travel with the jobs.
+        dispatcher.attachment = {
+          files: [...files, undefined],
+          keys: image.keys(),
+          target: shared ? request.target : undefined,
+        };
+        const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
+        // Where workers write by themselves, jobs may end in any order.
+        const { rows } = dispatcher;
+        if (shared && !image.comesInOrder() && pool.length === workers) rows.length = this.host.jobsInRow;
+        crate.add(image, dispatch, (rows.length - 1) * workers, diskSize);
+      }
       const progress = (detail: CrateProgress) => {
         journal?.settled({ guest: detail.settled, written: detail.settledWritten });
         this.report(`progress:${operation}`, detail);
       };
-      const output = outputOf(request);
-      const converted = await image.convert(dispatch, workers, memory, ahead, output, target, progress, cancel);
+      const converted = await crate.run(workers, memory, outputOf(request), target, progress, cancel);
       await journal?.end(false);
       this.#written.set(operation, opened);
       return converted as Converted;
@@ -104,10 +118,9 @@ export class Conversions {
 }
 
 /** The output as the crate takes it. */
-const outputOf = ({ format, formatOptions, diskSize, size, fixGpt, twoPass, resumePoint }: ConvertRequest) => ({
+const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint }: ConvertRequest) => ({
   format,
   formatOptions,
-  diskSize,
   size,
   fixGpt,
   twoPass,

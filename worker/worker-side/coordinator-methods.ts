@@ -24,8 +24,8 @@ import { type CodecMethods, instantiate, type Report, serveWithCodecs, type Work
 import type { WorkerHost } from './worker-host.js';
 
 /**
- * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with the number of
- * a pool worker that is needed from now on, and those of `messages.ts`.
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with a `NeededWorker`, and
+ * those of `messages.ts`.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
@@ -144,9 +144,19 @@ function coordinatorMethods(
       }
     },
 
-    /** Describes an output format with the options in `formatOptions`. `diskSize`: of a streamed disk, if it was determined. */
-    output(image: number, format: string, formatOptions: Record<string, string>, diskSize?: number): OutputFormat {
-      return images.get(image)!.image.output(format, formatOptions, diskSize) as OutputFormat;
+    /**
+     * Describes an output format with the options in `formatOptions`. `diskSize`: of a streamed disk, if it was determined; `more`: the
+     * sizes of further disks.
+     */
+    output(
+      image: number,
+      format: string,
+      formatOptions: Record<string, string>,
+      diskSize: number | undefined,
+      more: number[],
+    ): OutputFormat {
+      const sizes = Float64Array.from(more);
+      return images.get(image)!.image.output(format, formatOptions, diskSize, sizes) as OutputFormat;
     },
 
     map(image: number): number {
@@ -189,8 +199,10 @@ function coordinatorMethods(
     },
 
     async convert(request: ConvertRequest): Promise<Converted> {
-      const opened = images.get(request.image)!;
-      return cancellable(request.operation, (cancel) => conversions.convert(opened, request, cancel));
+      const opened = request.disks.map(({ image }) => images.get(image)!);
+      return cancellable(request.operation, (cancel) =>
+        conversions.convert(new crate.Conversion(), opened, request, cancel),
+      );
     },
 
     /**

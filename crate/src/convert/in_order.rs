@@ -133,6 +133,11 @@ impl<'a> InOrder<'a> {
         })
     }
 
+    /// The size of the disk, if it was stated.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
     /// The manifest of the archive around the disk, if there is one.
     pub(super) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.image.manifest()

@@ -2,6 +2,7 @@
 
 mod cache;
 pub(crate) mod decoder;
+mod disk_source;
 mod gpt;
 mod in_order;
 pub(crate) mod job;
@@ -16,10 +17,14 @@ mod sector_size;
 mod sum;
 mod workload;
 
+pub use disk_source::DiskSource;
 pub use in_order::InOrder;
 pub use job::Job;
 pub use output::Output;
-pub use pipeline::{ExecutedJob, Executor, convert, convert_in_order, resume};
+pub use pipeline::{
+    ConvertedDisk, ConvertedDisks, ExecutedJob, Executor, convert, convert_disk, convert_disks, convert_in_order,
+    resume,
+};
 pub use progress::{Cancel, Progress, ResumePoint};
 pub use reshape::{Change, Reshaped, reshaped};
 pub use run::Transcoder;

@@ -3,7 +3,6 @@
 
 use super::job::Job;
 use super::plan::JobLimits;
-use super::reshape::Reshaped;
 use crate::compress::{EncodedPart, Encoding, GuestRun, Placement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -12,7 +11,6 @@ use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::{Assembler, Layout, Stamp, Write, Writes};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 /// The output of a conversion.
@@ -25,14 +23,12 @@ pub struct Output<'a, B> {
     pub target: &'a dyn Target<B>,
     /// Whether a compressed disk may be read twice, if the target needs it.
     pub may_read_twice: bool,
-    /// The disk, if not that of the image. A streamed disk is changed by [`InOrder::changed`](super::InOrder::changed).
-    pub reshaped: Option<Rc<Reshaped>>,
 }
 
 impl<'a, B> Output<'a, B> {
     /// Reads a compressed disk only once.
     pub fn new(layout: &'a dyn Layout, stamp: Stamp, target: &'a dyn Target<B>) -> Self {
-        Self { layout, stamp, target, may_read_twice: false, reshaped: None }
+        Self { layout, stamp, target, may_read_twice: false }
     }
 
     /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in a compressed
@@ -56,16 +52,16 @@ impl<'a, B> Output<'a, B> {
         bytes.max(ENCODED_JOB).max(self.layout.unit()) * ENCODED_BUFFERS / PLAIN_BUFFERS
     }
 
-    /// Whether the first bytes of the output must be known before it begins, since the target does not accept them last.
+    /// Whether bytes that the output has last must be known before it begins, since the target does not accept them then.
     pub(super) fn needs_start(&self) -> bool {
-        self.layout.reserved() > self.target.abilities().late_start
+        let late_start = self.target.abilities().late_start;
+        self.layout.reserved() > late_start || (self.layout.writes_later() && late_start < u64::MAX)
     }
 
     /// Checks that the disk may be read twice, first to find the first bytes of the output. Fails with `unsupported` if not.
     pub(super) fn check_two_passes(&self) -> Result<()> {
-        let reserved = self.layout.reserved();
         if self.layout.encoding().is_compressed() && !self.may_read_twice {
-            return Err(ascending_only(reserved));
+            return Err(ascending_only(self.layout));
         }
         Ok(())
     }
@@ -90,7 +86,11 @@ impl<'a, B> Output<'a, B> {
 impl<B: OutputBytes> Output<'_, B> {
     /// The first bytes of the output, which do not depend on the data. Fails as [`Assembly::new`] does.
     pub(super) async fn known_start(&self) -> Result<Vec<Write>> {
-        Ok(OutputWriter::new(self, Pass::First)?.finish(self.layout, self.layout.disk_size()).await?.first)
+        let writer = OutputWriter::new(self, Pass::First)?;
+        writer.begin().await?;
+        let size = self.layout.disk_size();
+        writer.end_disk(self.layout, size).await?;
+        Ok(writer.finish(self.layout).await?.first)
     }
 }
 
@@ -206,41 +206,54 @@ impl<'a, B: OutputBytes> OutputWriter<'a, B> {
         Ok(0)
     }
 
-    /// Writes the padding and the last bytes of `layout` after a disk of `virtual_size` bytes. Must follow all jobs.
-    pub(super) async fn finish(&self, layout: &dyn Layout, virtual_size: u64) -> Result<FinishedOutput> {
+    /// Writes the padding of `layout` after a disk of `virtual_size` bytes, whose jobs have all been placed. Returns the number of bytes
+    /// written. The next disk may follow.
+    pub(super) async fn end_disk(&self, layout: &dyn Layout, virtual_size: u64) -> Result<u64> {
+        if let Some(turns) = &self.turns {
+            turns.next.set(0);
+        }
+        let padding = GuestRange::from(virtual_size..layout.disk_size());
+        match &self.assembly {
+            Some(assembly) => assembly.end_disk(padding).await,
+            None => self.hole(padding.start, padding.end).await,
+        }
+    }
+
+    /// Writes the last bytes of `layout`, after all disks.
+    pub(super) async fn finish(&self, layout: &dyn Layout) -> Result<FinishedOutput> {
         let Output { stamp, target, .. } = self.output;
-        let disk_size = layout.disk_size();
-        let padding = GuestRange::from(virtual_size..disk_size);
         if let Some(assembly) = &self.assembly {
-            let Assembled { written, first } = assembly.finish(padding).await?;
+            let Assembled { written, first } = assembly.finish().await?;
             return Ok(FinishedOutput { written, output_size: assembly.len(), first });
         }
-        let filled = self.hole(padding.start, padding.end).await?;
+        let disk_size = layout.disk_size();
         let footer = layout.footer(stamp);
         if !footer.is_empty() {
             let run = Run { offset: disk_size, start: 0, len: footer.len() };
             target.write(&B::from(&footer), &[run]).await?;
         }
         let footer = footer.len() as u64;
-        Ok(FinishedOutput { written: filled + footer, output_size: disk_size + footer, first: Vec::new() })
+        Ok(FinishedOutput { written: footer, output_size: disk_size + footer, first: Vec::new() })
     }
 }
 
 /// The result of finishing an output, in bytes.
 pub(super) struct FinishedOutput {
-    /// Number of bytes written after the disk.
+    /// Number of bytes written after the disks.
     pub(super) written: u64,
     /// The size of the whole output.
     pub(super) output_size: u64,
-    /// In a first pass: the first bytes of the output.
+    /// In a first pass: the bytes that the output has last.
     pub(super) first: Vec<Write>,
 }
 
-fn ascending_only(reserved: u64) -> Error {
+fn ascending_only(layout: &dyn Layout) -> Error {
     let message = "The header of this output is written last, but the target accepts bytes only in ascending order; \
                    allow two passes over the image (twoPass, --two-pass) or a temporary file (spool, --spool), write to \
                    a file, or choose another output format";
-    Error::new(ErrorKind::Unsupported, message).coded("ascending-only").field("size", reserved)
+    let error = Error::new(ErrorKind::Unsupported, message).coded("ascending-only");
+    // No late start is long enough for bytes that are written last behind the first ones.
+    if layout.writes_later() { error } else { error.field("size", layout.reserved()) }
 }
 
 /// Lets jobs write one after another, in guest order.
@@ -279,13 +292,13 @@ impl WriteTurns {
 /// The most bytes that an assembler gets at once.
 const AT_ONCE: usize = 256 << 10;
 
-/// One of the passes over the disk. The first bytes are those of [`Layout::reserved`].
+/// One of the passes over the disks. Late bytes are those that the assembler writes last: see [`Layout::reserved`] and [`Writes::later`].
 pub(super) enum Pass {
-    /// The only pass: the target accepts the first bytes last.
+    /// The only pass: the target accepts late bytes.
     Only,
-    /// Determines the first bytes, and writes nothing.
+    /// Determines the late bytes, and writes nothing.
     First,
-    /// Writes the first bytes, determined by a first pass, and then all others.
+    /// Writes all bytes in ascending order. The late ones were determined by a first pass.
     Second(Vec<Write>),
 }
 
@@ -330,14 +343,12 @@ impl<'a, B: OutputBytes> Assembly<'a, B> {
     }
 
     pub(super) async fn begin(&self) -> Result<u64> {
-        let mut added = 0;
-        if let Pass::Second(first) = &self.pass {
-            for write in first {
-                added += self.apply(write, None).await?;
-            }
-        }
-        self.end.set(self.end.get().max(self.reserved));
-        Ok(added + self.assemble(None, |assembler, writes| assembler.begin(writes)).await?.written)
+        let reserved = self.reserved;
+        let begun = self.assemble(None, |assembler, writes| {
+            writes.later(0, reserved);
+            assembler.begin(writes)
+        });
+        Ok(begun.await?.written)
     }
 
     /// Places `parts` of `bytes`, the data of `region`.
@@ -346,16 +357,18 @@ impl<'a, B: OutputBytes> Assembly<'a, B> {
         Ok(placed.written)
     }
 
-    /// Ends the output after the zeros of `padding`. Fails with `source` if the first bytes differ from those of the
-    /// first pass.
-    pub(super) async fn finish(&self, padding: GuestRange) -> Result<Assembled> {
-        let disk = self.assemble(None, |assembler, writes| {
+    /// Ends a disk after the zeros of `padding`.
+    pub(super) async fn end_disk(&self, padding: GuestRange) -> Result<u64> {
+        let ended = self.assemble(None, |assembler, writes| {
             assembler.place(padding, &[], writes)?;
             assembler.end_disk(writes)
         });
-        let written = disk.await?.written;
-        let end = self.assemble(None, |assembler, writes| assembler.finish(writes)).await?;
-        Ok(Assembled { written: written + end.written, ..end })
+        Ok(ended.await?.written)
+    }
+
+    /// Ends the output. Fails with `source` if the late bytes differ from those of the first pass.
+    pub(super) async fn finish(&self) -> Result<Assembled> {
+        self.assemble(None, |assembler, writes| assembler.finish(writes)).await
     }
 
     /// Asks the assembler for writes, and performs the writes that belong to the pass.
@@ -368,17 +381,19 @@ impl<'a, B: OutputBytes> Assembly<'a, B> {
         ask(&mut **self.assembler.borrow_mut(), &mut writes)?;
         let mut done = Assembled::default();
         for write in writes.0 {
+            // All other writes ascend.
+            let is_late = write.offset() < self.end.get();
             match &self.pass {
-                Pass::First if write.offset() < self.reserved => done.first.push(write),
+                Pass::First if is_late => done.first.push(write),
                 Pass::First => self.end.set(write.end()),
-                Pass::Second(first) if write.offset() < self.reserved => {
-                    if !first.contains(&write) {
+                Pass::Second(late) if is_late => {
+                    if !late.contains(&write) {
                         return Err(changed());
                     }
                 }
                 Pass::Only | Pass::Second(_) => {
                     // A file must not begin like an image before all its data is written.
-                    if write.offset() < self.reserved {
+                    if is_late && write.offset() < self.reserved {
                         self.target.settle().await?;
                     }
                     done.written += self.apply(&write, bytes).await?;
@@ -402,16 +417,39 @@ impl<'a, B: OutputBytes> Assembly<'a, B> {
                 }
                 Ok(added)
             }
-            Write::Own { offset, bytes, times } => {
-                let (len, bytes) = (bytes.len(), B::from(bytes));
-                for number in 0..*times {
-                    let run = Run { offset: offset + number * len as u64, start: 0, len };
-                    self.pass_on(&bytes, run)?;
-                    self.write_run(&bytes, run).await?;
-                }
-                Ok(added + len as u64 * times)
+            Write::Own { offset, bytes, times } => Ok(added + self.write_own(*offset, bytes, *times).await?),
+            Write::Later { offset, len } => {
+                let filled = match &self.pass {
+                    Pass::Second(late) => self.fill(late, *offset, *offset + *len).await?,
+                    Pass::Only | Pass::First => 0,
+                };
+                self.end.set(offset + len);
+                Ok(added + filled)
             }
         }
+    }
+
+    /// Performs the writes of `late` from `start` to `end`. Returns the number of bytes.
+    async fn fill(&self, late: &[Write], start: u64, end: u64) -> Result<u64> {
+        let mut added = 0;
+        for write in late.iter().filter(|write| (start..end).contains(&write.offset())) {
+            if let Write::Own { offset, bytes, times } = write {
+                added += self.extend_to(*offset).await?;
+                added += self.write_own(*offset, bytes, *times).await?;
+            }
+        }
+        Ok(added + self.extend_to(end).await?)
+    }
+
+    /// Writes `bytes` `times` times, from `offset`. Returns their number.
+    async fn write_own(&self, offset: u64, bytes: &[u8], times: u64) -> Result<u64> {
+        let (len, bytes) = (bytes.len(), B::from(bytes));
+        for number in 0..times {
+            let run = Run { offset: offset + number * len as u64, start: 0, len };
+            self.pass_on(&bytes, run)?;
+            self.write_run(&bytes, run).await?;
+        }
+        Ok(len as u64 * times)
     }
 
     /// Passes the bytes of `run` to an assembler that computes digests.
@@ -452,7 +490,7 @@ impl<'a, B: OutputBytes> Assembly<'a, B> {
 pub(super) struct Assembled {
     /// The number of bytes written in addition to the encoded data.
     pub(super) written: u64,
-    /// The writes of the first bytes, ascending.
+    /// In a first pass: the writes of late bytes, ascending.
     pub(super) first: Vec<Write>,
 }
 

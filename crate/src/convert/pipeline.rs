@@ -1,27 +1,24 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
-use super::in_order::{InOrder, InOrderPlanner};
+use super::disk_source::{Content, DiskSource, Plan};
+use super::in_order::InOrder;
 use super::job::Job;
 use super::output::{FinishedOutput, Output, OutputWriter, Pass};
-use super::plan::{JobLimits, Planner};
 use super::progress::{Cancel, Progress, ResumePoint, Settled};
-use super::reshape::Reshaped;
 use super::sector_size;
 use super::sum::DiskSum;
 use super::workload::{Workload, planned_ahead};
 use crate::compress::{GuestRun, Placement};
-use crate::container::block_source::BlockSource;
-use crate::disk::info::{Notice, SECTOR_SIZE};
+use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost, LostRanges};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::OutputBytes;
 use crate::modules::prepare;
 use crate::offsets::{GuestOffset, GuestRange};
-use crate::open::Checksum;
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
-use crate::output::Write;
-use futures_util::future::{LocalBoxFuture, try_join};
+use crate::output::{Layout, Write};
+use futures_util::future::{LocalBoxFuture, try_join, try_join_all};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
 use std::cell::Cell;
@@ -59,7 +56,7 @@ pub struct ExecutedJob<B> {
     pub(crate) crc: Option<u32>,
 }
 
-/// The result of a conversion.
+/// The result of a conversion of one disk.
 #[derive(Debug)]
 pub struct Converted {
     /// The final progress.
@@ -70,6 +67,30 @@ pub struct Converted {
     pub rewritten: Vec<GuestRange>,
     /// The size of the output, in bytes.
     pub output_size: u64,
+    /// Notices on the result.
+    pub notices: Vec<Notice>,
+    /// In a salvage: the lost ranges.
+    pub lost: Losses,
+}
+
+/// The result of a conversion of all disks of a machine.
+#[derive(Debug)]
+pub struct ConvertedDisks {
+    /// The final progress, of all disks.
+    pub progress: Progress,
+    /// The size of the output, in bytes.
+    pub output_size: u64,
+    /// What is known of each disk.
+    pub disks: Vec<ConvertedDisk>,
+}
+
+/// What a conversion has found out about a disk.
+#[derive(Debug)]
+pub struct ConvertedDisk {
+    /// The size of the disk that the guest sees, in bytes.
+    pub virtual_size: u64,
+    /// The ranges of the disk that have other bytes than in the image.
+    pub rewritten: Vec<GuestRange>,
     /// Notices on the result.
     pub notices: Vec<Notice>,
     /// In a salvage: the lost ranges.
@@ -102,26 +123,7 @@ pub async fn resume<E: Executor>(
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
-    let limits = output.limits(executor.workload().job_bytes);
-    let reshaped = output.reshaped.clone();
-    let end = GuestOffset(reshaped.as_ref().map_or(image.virtual_size(), |reshaped| reshaped.size));
-    // A unit is written by one job only. The last one of the disk may be short.
-    let guest = if start.guest >= end { end } else { start.guest.align_down(limits.unit) };
-    let start = ResumePoint { guest, ..start };
-    let checks = check_manifest(image.manifest());
-    let _limited = image.blocks().map(BlockSource::limited);
-    let conversion = Conversion { executor, output, start, progress };
-    let done = conversion.run(|| Plan::of_image(image, reshaped.clone(), limits, start), checks, cancel).await;
-    let mut done = done.map_err(|error| image.explain(error))?;
-    if let Some(reshaped) = &output.reshaped {
-        done.virtual_size = reshaped.virtual_size;
-        done.rewritten = reshaped.rewritten();
-        done.notices.extend(reshaped.notices.clone());
-    }
-    if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {
-        done.notices.retain(|notice| notice.code != SECTOR_SIZE);
-    }
-    Ok(done)
+    convert_disk(DiskSource::image(image, executor), output, start, progress, cancel).await
 }
 
 /// Converts the whole streamed `disk` like [`convert`]. Unless its size is stated, the layout of `output` must come from
@@ -134,14 +136,38 @@ pub async fn convert_in_order<E: Executor>(
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
-    let limits = output.limits(executor.workload().job_bytes);
-    let checks = check_manifest(disk.manifest());
-    let conversion = Conversion { executor, output, start: ResumePoint::default(), progress };
-    let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?));
-    let mut done = conversion.run(plan, checks, cancel).await.map_err(|error| disk.explain(error))?;
-    done.virtual_size = disk.virtual_size().unwrap_or(done.virtual_size);
-    done.rewritten = disk.rewritten();
-    Ok(done)
+    convert_disk(DiskSource::in_order(disk, executor), output, ResumePoint::default(), progress, cancel).await
+}
+
+/// Converts one disk like [`resume`].
+pub async fn convert_disk<E: Executor>(
+    disk: DiskSource<'_, E>,
+    output: &Output<'_, E::Bytes>,
+    start: ResumePoint,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Converted> {
+    let ConvertedDisks { progress, output_size, mut disks } =
+        convert_disks(&[disk], output, start, progress, cancel).await?;
+    let ConvertedDisk { virtual_size, rewritten, notices, lost } = disks.remove(0);
+    Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost })
+}
+
+/// Converts `disks` into one output like [`convert`], one after the other. If there are several, the layout of `output` must be for all of
+/// them ([`Layout::with_disks`]), and their sizes known. A single image can be resumed from `start`: see [`resume`].
+pub async fn convert_disks<E: Executor>(
+    disks: &[DiskSource<'_, E>],
+    output: &Output<'_, E::Bytes>,
+    start: ResumePoint,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<ConvertedDisks> {
+    // A unit is written by one job only. The last one of the disk may be short.
+    let guest = match disks[0].content.end().map(GuestOffset) {
+        Some(end) if start.guest >= end => end,
+        _ => start.guest.align_down(output.layout.unit()),
+    };
+    Conversion { disks, output, start: ResumePoint { guest, ..start }, progress }.run(cancel).await
 }
 
 async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
@@ -151,25 +177,24 @@ async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
     }
 }
 
-/// One conversion: its executor, its output, the guest offset at which it starts, and the listener to its progress.
+/// One conversion: its disks, its output, the guest offset at which it starts, and the listener to its progress.
 struct Conversion<'a, E: Executor> {
-    executor: &'a E,
+    disks: &'a [DiskSource<'a, E>],
     output: &'a Output<'a, E::Bytes>,
     start: ResumePoint,
     progress: &'a dyn Fn(Progress),
 }
 
 impl<E: Executor> Conversion<'_, E> {
-    /// Converts the disk of `plan`. `checks` run concurrently and add notices; the target is finished only after both.
-    async fn run(
-        &self,
-        plan: impl Fn() -> Result<Plan>,
-        checks: impl Future<Output = Result<Vec<Notice>>>,
-        cancel: &Cancel,
-    ) -> Result<Converted> {
+    /// Converts the disks. The manifests around them are checked concurrently; the target is finished only after both.
+    async fn run(&self, cancel: &Cancel) -> Result<ConvertedDisks> {
+        let _limited: Vec<_> = self.disks.iter().filter_map(|disk| disk.content.limited()).collect();
+        let checks = try_join_all(self.disks.iter().map(|disk| check_manifest(disk.content.manifest())));
         let conversion = async {
-            let (mut done, notices) = try_join(self.passes(plan), checks).await?;
-            done.notices.extend(notices);
+            let (mut done, notices) = try_join(self.passes(), checks).await?;
+            for (disk, notices) in done.disks.iter_mut().zip(notices) {
+                disk.notices.extend(notices);
+            }
             self.output.target.finish().await?;
             Ok(done)
         };
@@ -180,8 +205,8 @@ impl<E: Executor> Conversion<'_, E> {
         result
     }
 
-    /// Writes the whole output, after a first pass over the disk if the output needs it.
-    async fn passes(&self, plan: impl Fn() -> Result<Plan>) -> Result<Converted> {
+    /// Writes the whole output, after a first pass over the disks if the output needs it.
+    async fn passes(&self) -> Result<ConvertedDisks> {
         if self.output.layout.digests() {
             prepare(&decant_crypt::MODULE).await?;
         }
@@ -191,43 +216,89 @@ impl<E: Executor> Conversion<'_, E> {
         } else if self.output.needs_start() {
             self.output.check_two_passes()?;
             let measuring = |done: Progress| (self.progress)(Progress { measuring: true, ..done });
-            let first =
-                Conversion { executor: self.executor, output: self.output, start: self.start, progress: &measuring };
-            let (done, first) = first.transfer(plan()?, Pass::First, None).await?;
+            let first = Conversion { progress: &measuring, ..*self };
+            let (done, first) = first.transfer(Pass::First, None).await?;
             (pass, size) = (Pass::Second(first), Some(done.output_size));
         }
-        let (mut done, _) = self.transfer(plan()?, pass, size).await?;
+        let (mut done, _) = self.transfer(pass, size).await?;
         done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
         (self.progress)(done.progress);
         Ok(done)
     }
 
-    /// Runs all jobs and finishes the output, but not the target. `size` is that of the output in bytes, if it is known. A first
-    /// pass does not touch the target; it returns the first bytes of the output.
-    async fn transfer(&self, plan: Plan, pass: Pass, size: Option<u64>) -> Result<(Converted, Vec<Write>)> {
-        let &Self { executor, output, start, progress } = self;
+    /// Runs the jobs of all disks and finishes the output, but not the target. `size` is that of the output in bytes, if it is known. A
+    /// first pass does not touch the target; it returns the bytes that the output has last.
+    async fn transfer(&self, pass: Pass, size: Option<u64>) -> Result<(ConvertedDisks, Vec<Write>)> {
+        let &Self { disks: sources, output, start, progress } = self;
+        let guest_total: Option<u64> = sources.iter().map(|source| source.content.virtual_size()).sum();
+        let is_first = matches!(pass, Pass::First);
+        let writer = &OutputWriter::new(output, pass)?;
+        if !is_first {
+            output.target.open(guest_total.and(size)).await?;
+        }
+        let written = writer.begin().await?;
+        let mut before = Progress { guest_total, written, ..Progress::default() };
+        let (mut disks, mut resized) = (Vec::new(), None);
+        for (number, &DiskSource { ref content, executor }) in sources.iter().enumerate() {
+            let transfer = DiskTransfer { executor, output, writer, start, number, before, progress };
+            let done = transfer.run(content).await.map_err(|error| {
+                let error = content.explain(error);
+                let is_of_disk = matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Source);
+                let names_disk = is_of_disk && sources.len() > 1;
+                if names_disk { error.field("diskNumber", number as u64 + 1) } else { error }
+            })?;
+            before = done.progress;
+            disks.push(done.disk);
+            resized = done.resized;
+        }
+        let FinishedOutput { written, output_size, first } =
+            writer.finish(resized.as_deref().unwrap_or(output.layout)).await?;
+        before.written += written;
+        Ok((ConvertedDisks { progress: before, output_size, disks }, first))
+    }
+}
+
+/// The transfer of one disk to the output.
+struct DiskTransfer<'a, E: Executor> {
+    executor: &'a E,
+    output: &'a Output<'a, E::Bytes>,
+    writer: &'a OutputWriter<'a, E::Bytes>,
+    start: ResumePoint,
+    number: usize,
+    /// The progress before this disk.
+    before: Progress,
+    progress: &'a dyn Fn(Progress),
+}
+
+/// The result of [`DiskTransfer::run`].
+struct TransferredDisk {
+    progress: Progress,
+    disk: ConvertedDisk,
+    /// The layout for the size of the disk, if it was unknown.
+    resized: Option<Box<dyn Layout>>,
+}
+
+impl<E: Executor> DiskTransfer<'_, E> {
+    /// Runs all jobs of `content`.
+    async fn run(&self, content: &Content<'_>) -> Result<TransferredDisk> {
+        let &Self { executor, output, writer, start, number, ref before, progress } = self;
+        let workload = executor.workload();
+        let plan = content.plan(output.limits(workload.job_bytes), start)?;
         let guest_total = plan.virtual_size();
         let mut tally = Tally::new(&plan, start);
         let in_flight = self.jobs_in_flight(plan.largest_unit());
         let notices_of_disk = plan.notices();
-        let is_first = matches!(pass, Pass::First);
-        let output_writer = &OutputWriter::new(output, pass)?;
-        if !is_first {
-            output.target.open(guest_total.and(size)).await?;
-        }
-        progress(tally.done);
-        tally.done.written += output_writer.begin().await?;
-        let workload = executor.workload();
+        progress(tally.done.after(before));
         let mut regions = Regions::new(output.layout.unit(), plan.end(), start);
         let jobs =
             try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
         let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
             .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
             .map_ok(|((range, region), mut lost, job)| async move {
-                let (index, data, guest_ranges) = (job.index, job.data_len(), output_writer.guest_ranges_of(&job)?);
+                let (index, data, guest_ranges) = (job.index, job.data_len(), writer.guest_ranges_of(&job)?);
                 let mut executed = executor.execute(job).await?;
                 executed.lost.append(&mut lost);
-                executed.written += output_writer.place(index, region, &guest_ranges, executed.output.as_ref()).await?;
+                executed.written += writer.place(index, region, &guest_ranges, executed.output.as_ref()).await?;
                 if let Some((bytes, _)) = executed.output.take() {
                     executor.take_back(bytes);
                 }
@@ -237,29 +308,27 @@ impl<E: Executor> Conversion<'_, E> {
         pin_mut!(finished);
         while let Some((range, data, executed)) = finished.try_next().await? {
             tally.add(range, data, executed);
-            progress(tally.done);
+            progress(tally.done.after(before));
             if guest_total.is_none() {
                 // Fails as soon as the disk exceeds the format's limit.
                 output.layout.resized(tally.done.guest_done)?;
             }
         }
         let mismatch = tally.mismatch()?;
-        let virtual_size = tally.done.guest_done;
-        let resized = if guest_total.is_none() { Some(output.layout.resized(virtual_size)?) } else { None };
-        let layout = resized.as_deref().unwrap_or(output.layout);
-        let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
-        tally.done.written += written;
-        let sectors = (tally.large_sectors && !sector_size::has_large(output.layout)).then(sector_size::notice);
-        let notices = layout
-            .notice()
-            .into_iter()
-            .chain(notices_of_disk(layout.disk_size() > virtual_size))
-            .chain(sectors)
-            .chain(mismatch)
-            .collect();
-        let lost = tally.lost.finish();
-        let rewritten = Vec::new();
-        Ok((Converted { progress: tally.done, virtual_size, rewritten, output_size, notices, lost }, first))
+        let size = tally.done.guest_done;
+        let resized = if guest_total.is_none() { Some(output.layout.resized(size)?) } else { None };
+        let layout = resized.as_deref().or_else(|| output.layout.disk(number)).unwrap_or(output.layout);
+        tally.done.written += writer.end_disk(layout, size).await?;
+        let is_unstated = tally.large_sectors && !sector_size::has_large(output.layout) && !content.states_sectors();
+        let sectors = is_unstated.then(sector_size::notice);
+        let notices_of_disk = notices_of_disk(layout.disk_size() > size);
+        let disk = ConvertedDisk {
+            virtual_size: content.virtual_size().unwrap_or(size),
+            rewritten: content.rewritten(),
+            notices: layout.notice().into_iter().chain(notices_of_disk).chain(sectors).chain(mismatch).collect(),
+            lost: tally.lost.finish(),
+        };
+        Ok(TransferredDisk { progress: tally.done.after(before), disk, resized })
     }
 
     /// How many jobs to have in flight for a disk whose largest indivisible unit has `largest_unit` bytes.
@@ -288,13 +357,7 @@ impl Tally {
     fn new(plan: &Plan, start: ResumePoint) -> Self {
         let ResumePoint { guest: GuestOffset(guest_done), written } = start;
         Self {
-            done: Progress {
-                guest_total: plan.reported_size(),
-                guest_done,
-                written,
-                settled: start,
-                ..Progress::default()
-            },
+            done: Progress { guest_done, written, settled: start, ..Progress::default() },
             settled: Settled::new(start),
             lost: LostRanges::default(),
             large_sectors: false,
@@ -329,132 +392,6 @@ impl Tally {
                 checked => checked.map(|()| None),
             },
             None => Ok(None),
-        }
-    }
-}
-
-/// The source of a conversion's jobs.
-enum Plan {
-    Image {
-        planner: Planner,
-        virtual_size: u64,
-        /// See [`Image::largest_unit`].
-        largest_unit: u64,
-        /// The size of the image's own files, in bytes.
-        stored: u64,
-        checksum: Option<Checksum>,
-        salvage: bool,
-        reshaped: Option<Rc<Reshaped>>,
-    },
-    InOrder(InOrderPlanner),
-}
-
-impl Plan {
-    fn of_image(image: &Image, reshaped: Option<Rc<Reshaped>>, limits: JobLimits, start: ResumePoint) -> Result<Self> {
-        let (mut extents, mut virtual_size, mut stored) = (image.extents()?, image.virtual_size(), image.stored());
-        if let Some(reshaped) = &reshaped {
-            extents = reshaped.extents(image, extents);
-            virtual_size = reshaped.size;
-            stored += reshaped.rewritten().iter().map(|range| range.len()).sum::<u64>();
-        }
-        let rest = GuestRange { start: start.guest, end: GuestOffset(virtual_size) };
-        let mut planner = Planner::new(image, extents.continue_with(rest), limits);
-        if let Some(reshaped) = &reshaped {
-            planner = planner.reshaped(reshaped, image);
-        }
-        let checksum = match image.checksum().cloned() {
-            // The earlier conversion has read the start of the disk, so the checksum of the whole disk cannot be computed.
-            Some(Checksum::Of(stated)) if start.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
-            checksum => checksum,
-        };
-        let planner = match &checksum {
-            Some(Checksum::Of(stated)) => planner.summing(stated.size()),
-            _ => planner,
-        };
-        Ok(Self::Image {
-            planner,
-            checksum,
-            salvage: image.is_salvaged(),
-            virtual_size,
-            largest_unit: image.largest_unit(),
-            stored,
-            reshaped,
-        })
-    }
-
-    /// The virtual size; `None` until the stream ends.
-    fn virtual_size(&self) -> Option<u64> {
-        match self {
-            Self::Image { virtual_size, .. } => Some(*virtual_size),
-            Self::InOrder(planner) => planner.size(),
-        }
-    }
-
-    /// The size for reports: without the end that the output format adds.
-    fn reported_size(&self) -> Option<u64> {
-        match self {
-            Self::Image { reshaped: Some(reshaped), .. } => Some(reshaped.virtual_size),
-            Self::Image { virtual_size, .. } => Some(*virtual_size),
-            Self::InOrder(planner) => planner.size(),
-        }
-    }
-
-    /// Returns a function that returns where the jobs end, if that is known; see [`InOrderPlanner::end`].
-    fn end(&self) -> Box<dyn Fn() -> Option<u64>> {
-        match self {
-            Self::Image { virtual_size, .. } => {
-                let end = Some(*virtual_size);
-                Box::new(move || end)
-            }
-            Self::InOrder(planner) => Box::new(planner.end()),
-        }
-    }
-
-    fn largest_unit(&self) -> u64 {
-        match self {
-            Self::Image { largest_unit, .. } => *largest_unit,
-            Self::InOrder(_) => 0,
-        }
-    }
-
-    /// The number of bytes read from the file; `None` if each job reports its own reads.
-    fn position(&self) -> Option<Rc<Cell<u64>>> {
-        match self {
-            Self::Image { .. } => None,
-            Self::InOrder(planner) => Some(planner.position()),
-        }
-    }
-
-    /// Returns a function that makes the notices of the conversion, for an output that has made the disk larger or has not. It is called
-    /// after the last job.
-    fn notices(&self) -> Box<dyn Fn(bool) -> Vec<Notice>> {
-        match self {
-            Self::Image { planner, stored, checksum, .. } => {
-                let (count, stored) = (planner.count(), *stored);
-                let unchecked = match checksum {
-                    Some(Checksum::Around(stated)) => Some(stated.unchecked()),
-                    _ => None,
-                };
-                Box::new(move |_| count.get().notices(stored).into_iter().chain(unchecked.clone()).collect())
-            }
-            Self::InOrder(planner) => Box::new(planner.notices()),
-        }
-    }
-
-    /// The sum that compares the disk with its stated checksum, if there is one, and whether the image is salvaged.
-    fn sum(&self) -> Option<(DiskSum, bool)> {
-        match self {
-            Self::Image { checksum: Some(Checksum::Of(stated)), salvage, reshaped, .. } => {
-                Some((DiskSum::new(stated.clone(), reshaped.clone()), *salvage))
-            }
-            _ => None,
-        }
-    }
-
-    async fn next(&mut self) -> Result<Option<Job>> {
-        match self {
-            Self::Image { planner, .. } => planner.next().await,
-            Self::InOrder(planner) => planner.next().await,
         }
     }
 }

@@ -31,6 +31,24 @@ pub struct Progress {
     pub finalizing: bool,
 }
 
+impl Progress {
+    /// The progress of the whole conversion while this is that of one disk. `before` is the progress before this disk.
+    pub(super) fn after(self, before: &Self) -> Self {
+        Self {
+            guest_done: before.guest_done + self.guest_done,
+            guest_total: before.guest_total,
+            latest: GuestRange {
+                start: self.latest.start + before.guest_done,
+                end: self.latest.end + before.guest_done,
+            },
+            data_done: before.data_done + self.data_done,
+            read: before.read + self.read,
+            written: before.written + self.written,
+            ..self
+        }
+    }
+}
+
 /// A point up to which the output is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {

@@ -63,6 +63,12 @@ pub trait Layout {
         0
     }
 
+    /// Whether [`Assembler::finish`] also writes bytes after the reserved ones last ([`Writes::later`]). Only a target that takes bytes in
+    /// any order accepts them then; any other needs a first pass.
+    fn writes_later(&self) -> bool {
+        false
+    }
+
     /// Whether the reserved bytes do not depend on the data. A target that does not accept them last then gets them first,
     /// without a first pass.
     fn start_is_known(&self) -> bool {
@@ -72,6 +78,17 @@ pub trait Layout {
     /// Whether the assembler computes digests of the output, so that it gets all written bytes ([`Assembler::written`]).
     fn digests(&self) -> bool {
         false
+    }
+
+    /// The layout of this disk and `more` disks, of these virtual sizes in bytes. `None` if an output of this format has one disk. Fails
+    /// with `limit` if the format cannot hold the disks.
+    fn with_disks(&self, _more: &[u64]) -> Result<Option<Box<dyn Layout>>> {
+        Ok(None)
+    }
+
+    /// The layout of disk number `number`, which has its size and its notice. `None` if the output has one disk: then they are in `self`.
+    fn disk(&self, _number: usize) -> Option<&dyn Layout> {
+        None
     }
 
     /// The assembler of an output that is not plain. Fails with `internal` if memory runs out.
@@ -101,10 +118,10 @@ pub trait Assembler {
     }
 
     /// Places `parts`, the data of `region`, ascending. The rest of `region` is zeros. Regions follow one another
-    /// without gaps, from the start of the disk to its end.
+    /// without gaps, from the start of the disk to its end. The next disk follows after `end_disk`.
     fn place(&mut self, region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()>;
 
-    /// Ends the disk, after all regions.
+    /// Ends a disk, after all its regions.
     fn end_disk(&mut self, _writes: &mut Writes) -> Result<()> {
         Ok(())
     }
@@ -115,12 +132,12 @@ pub trait Assembler {
         Ok(())
     }
 
-    /// Ends the output, after the disk.
+    /// Ends the output, after all disks.
     fn finish(&mut self, writes: &mut Writes) -> Result<()>;
 }
 
-/// What an assembler writes, in this order. Offsets ascend, except in [`Assembler::finish`] for the reserved bytes. Bytes
-/// between two writes are zeros.
+/// What an assembler writes, in this order. Offsets ascend, except in [`Assembler::finish`] for the reserved bytes and those of
+/// [`Self::later`]. Bytes between two writes are zeros.
 #[derive(Default)]
 pub struct Writes(pub(crate) Vec<Write>);
 
@@ -131,12 +148,14 @@ pub(crate) enum Write {
     Parts { offset: u64, start: usize, len: usize },
     /// Other bytes, `times` times one after another.
     Own { offset: u64, bytes: Vec<u8>, times: u64 },
+    /// A place for `len` bytes, which are written last.
+    Later { offset: u64, len: u64 },
 }
 
 impl Write {
     pub(crate) fn offset(&self) -> u64 {
         match self {
-            Self::Parts { offset, .. } | Self::Own { offset, .. } => *offset,
+            Self::Parts { offset, .. } | Self::Own { offset, .. } | Self::Later { offset, .. } => *offset,
         }
     }
 
@@ -145,6 +164,7 @@ impl Write {
         match self {
             Self::Parts { offset, len, .. } => offset + *len as u64,
             Self::Own { offset, bytes, times } => offset + bytes.len() as u64 * times,
+            Self::Later { offset, len } => offset + len,
         }
     }
 }
@@ -172,12 +192,20 @@ impl Writes {
         self.0.extend(part.0.into_iter().map(|write| match write {
             Write::Parts { offset, start: from, len } => Write::Parts { offset: start + offset, start: from, len },
             Write::Own { offset, bytes, times } => Write::Own { offset: start + offset, bytes, times },
+            Write::Later { offset, len } => Write::Later { offset: start + offset, len },
         }));
     }
 
     /// The offset after the last byte; 0 if there are no writes.
     pub(super) fn end(&self) -> u64 {
         self.0.iter().map(Write::end).max().unwrap_or(0)
+    }
+
+    /// Leaves a place for `len` bytes at `offset`, all of which [`Assembler::finish`] writes.
+    pub(crate) fn later(&mut self, offset: u64, len: u64) {
+        if len > 0 {
+            self.0.push(Write::Later { offset, len });
+        }
     }
 
     /// Writes `bytes` at `offset`.

@@ -57,6 +57,7 @@ const FIRST_GRAIN: u64 = 128;
 /// The largest disk of VMware: 62 TiB.
 const MOST: u64 = 62 << 40;
 
+#[derive(Clone)]
 pub(super) struct StreamOptimized {
     virtual_size: u64,
     disk_size: u64,

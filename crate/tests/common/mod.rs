@@ -28,7 +28,9 @@ pub use scope::*;
 use decant::compress::Encoding;
 use decant::container::blocks::InPlace;
 use decant::container::part::PartDecoder;
-use decant::convert::{Cancel, Change, InOrder, Output, Progress, convert, convert_in_order, reshaped};
+use decant::convert::{
+    Cancel, Change, DiskSource, InOrder, Output, Progress, ResumePoint, convert_disk, convert_in_order, reshaped,
+};
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
 use decant::disk::losses::Losses;
@@ -478,9 +480,9 @@ impl Case {
             let (layout, reshaped) = reshaped(&image, format, options_of_format, change).await?;
             let executor = Inline::new(reshaped.files(&image), image.keys(), 4, job);
             writing.expect(&*layout);
-            let reshaped = Some(Rc::new(reshaped));
-            let output = Output { may_read_twice: true, reshaped, ..Output::new(&*layout, STAMP, &*writing) };
-            convert(&image, &executor, &output, &progress, &cancel).await
+            let disk = DiskSource::reshaped(&image, Rc::new(reshaped), &executor);
+            let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
+            convert_disk(disk, &output, ResumePoint::default(), &progress, &cancel).await
         };
         let result = drive(&source, answers, work).expect("it waits for nothing");
         let (result, output_size, lost, notices, rewritten) = match result {

@@ -5,6 +5,7 @@ mod cut;
 mod dynamic_vhd;
 mod options;
 mod ova;
+mod ova_disks;
 mod ova_rules;
 mod random;
 mod readers;

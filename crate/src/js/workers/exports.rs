@@ -1,24 +1,20 @@
 //! Exports to `worker/`: images, their passwords, and conversions.
 
-use super::executor::Workers;
 use super::map::Map;
 use super::open_spec::OpenSpec;
-use super::output_spec::{DiskSize, OutputSpec, formats, layout_for, output};
+use super::output_spec::{DiskSize, formats, output};
 use super::part_workers::PartWorkers;
 use super::{CancelHandle, to_js};
 use crate::container::blocks::InPlace;
-use crate::convert::{
-    Cancel, Change, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, reshaped, resume,
-};
+use crate::convert::{Cancel, Change, read};
 use crate::disk::extent::Extents;
 use crate::disk::info::Notice;
-use crate::disk::losses::{Losses, Lost};
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, Source};
 use crate::js::errors::JsResult;
-use crate::offsets::{GuestOffset, GuestRange};
+use crate::offsets::GuestRange;
 use crate::open::examination::Examination;
 use crate::open::image::Image;
 use crate::open::streamed_image::{RoomNeeded, StreamedImage};
@@ -48,14 +44,14 @@ fn object_with(name: &str, value: &JsValue) -> JsResult<JsValue> {
 /// An opened image.
 #[wasm_bindgen]
 pub struct OpenImage {
-    content: Content,
+    pub(super) content: Content,
     /// The error for a caller without room, if it is a file to be unpacked.
     room_needed: Option<Error>,
 }
 
 /// The kinds of access to an image.
 #[derive(Clone)]
-enum Content {
+pub(super) enum Content {
     RandomAccess(Rc<Image>),
     InOrder(Rc<StreamedImage>),
 }
@@ -159,10 +155,12 @@ impl OpenImage {
         to_js(&formats(self.disk_size(None)?, self.stated_sectors()))
     }
 
-    /// Describes the output `format` with `options`, an object of names and values. `disk_size` is the size that the disk gets in bytes, or
-    /// that of a streamed disk, if it was determined. Fails with `usage` for an unknown format or option, and if the format cannot hold the disk.
-    pub fn output(&self, format: &str, options: &Object, disk_size: Option<f64>) -> JsResult<JsValue> {
-        to_js(&output(format, options, self.disk_size(disk_size)?, self.stated_sectors())?)
+    /// Describes the output `format` with `options`, an object of names and values. `disk_size` is the size that the disk gets in bytes,
+    /// or that of a streamed disk, if it was determined; `more` are the sizes of further disks. Fails with `usage` for an unknown format or option, and if the
+    /// format cannot hold the disks.
+    pub fn output(&self, format: &str, options: &Object, disk_size: Option<f64>, more: Vec<f64>) -> JsResult<JsValue> {
+        let more: Vec<_> = more.into_iter().map(|size| size as u64).collect();
+        to_js(&output(format, options, self.disk_size(disk_size)?, &more, self.stated_sectors())?)
     }
 
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.
@@ -188,71 +186,6 @@ impl OpenImage {
         let range = GuestRange::from(start as u64..(start + length) as u64);
         let bytes = cancel.or(read(&image, range)).await?;
         Ok(Uint8Array::from(&bytes[..]))
-    }
-
-    /// Converts the disk to `target`, in the format of `output`. `dispatch` runs a job in one of `workers`
-    /// workers, and may keep `ahead` more until a worker has time. Returns the final progress, the size of the output
-    /// and the lost ranges.
-    #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
-    pub async fn convert(
-        &self,
-        dispatch: Function,
-        workers: usize,
-        memory: f64,
-        ahead: usize,
-        output: OutputSpec,
-        target: JsValue,
-        on_progress: Function,
-        cancel: &CancelHandle,
-    ) -> JsResult<JsValue> {
-        let cancel = cancel.0.clone();
-        let report = |progress: Progress| {
-            // An exception in Decant's own listener must not fail the conversion.
-            let _ =
-                to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
-        };
-        let target = super::targets::target(&target)?;
-        let (start, disk_size) = (output.resume_point(), output.disk_size());
-        let ((format, options), change, stamp) = (output.output()?, output.change(), output.stamp());
-        let may_read_twice = output.two_pass();
-        let done = match self.content.clone() {
-            Content::RandomAccess(image) => {
-                let (layout, reshaped) = cancel.or(reshaped(&image, format, options, change)).await?;
-                let files = reshaped.files(&image);
-                let reshaped = Some(Rc::new(reshaped));
-                let output = Output { may_read_twice, reshaped, ..Output::new(&*layout, stamp, &*target) };
-                let given = image.given().collect();
-                let executor = Workers::new(dispatch, workers, memory as u64, files, given).ahead(ahead);
-                let is_resumed = start.guest.0 > 0;
-                // The conversion reports a failure.
-                let of_start = if is_resumed { cancel.or(notice_of_start(&image)).await.ok().flatten() } else { None };
-                let mut done = resume(&image, &executor, &output, start, &report, &cancel).await?;
-                done.notices.extend(of_start);
-                done
-            }
-            Content::InOrder(image) => {
-                let decoder = PartWorkers::of_stream(dispatch.clone(), workers);
-                let size = change.size.or(disk_size);
-                let layout = layout_for(format, &options, size)?;
-                let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
-                let disk = InOrder::new(&image, Some(Rc::new(decoder))).of_size(disk_size);
-                let disk = disk.changed(change, size.map(|_| &*layout))?;
-                let given = vec![FileId::IMAGE];
-                let executor = Workers::new(dispatch, workers, memory as u64, disk.files(), given);
-                convert_in_order(&disk, &executor, &output, &report, &cancel).await?
-            }
-        };
-        let Losses { listed, ranges, bytes } = done.lost;
-        to_js(&DoneMessage {
-            progress: done.progress.into(),
-            virtual_size: done.virtual_size,
-            rewritten: done.rewritten.iter().map(RangeMessage::from).collect(),
-            output_size: done.output_size,
-            notices: done.notices,
-            lost: listed.iter().map(LostMessage::from).collect(),
-            lost_ranges: ranges,
-            lost_bytes: bytes,
-        })
     }
 }
 
@@ -292,19 +225,6 @@ impl OpenImage {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DoneMessage {
-    progress: ProgressMessage,
-    virtual_size: u64,
-    rewritten: Vec<RangeMessage>,
-    output_size: u64,
-    notices: Vec<Notice>,
-    lost: Vec<LostMessage>,
-    lost_ranges: u64,
-    lost_bytes: u64,
-}
-
 /// `Examination` in `worker-side/coordinator-methods.ts`.
 #[derive(Serialize)]
 struct ExaminationMessage {
@@ -331,73 +251,6 @@ impl From<Examination> for ExaminationMessage {
             message: error.message(),
         });
         Self { notices, damage, lost, checked }
-    }
-}
-
-/// A range of the disk.
-#[derive(Serialize)]
-struct RangeMessage {
-    offset: u64,
-    length: u64,
-}
-
-impl From<&GuestRange> for RangeMessage {
-    fn from(range: &GuestRange) -> Self {
-        Self { offset: range.start.0, length: range.len() }
-    }
-}
-
-/// `LostRange` of the API.
-#[derive(Serialize)]
-struct LostMessage {
-    start: u64,
-    length: u64,
-    code: &'static str,
-    reason: &'static str,
-}
-
-impl From<&Lost> for LostMessage {
-    fn from(lost: &Lost) -> Self {
-        Self { start: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProgressMessage {
-    guest_done: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    guest_total: Option<u64>,
-    latest_start: u64,
-    latest_end: u64,
-    data_done: u64,
-    read: u64,
-    written: u64,
-    settled: u64,
-    settled_written: u64,
-    measuring: bool,
-    finalizing: bool,
-}
-
-impl From<Progress> for ProgressMessage {
-    fn from(progress: Progress) -> Self {
-        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, measuring, finalizing } =
-            progress;
-        let ResumePoint { guest: GuestOffset(settled), written: settled_written } = settled;
-        let GuestRange { start: GuestOffset(latest_start), end: GuestOffset(latest_end) } = latest;
-        Self {
-            guest_done,
-            guest_total,
-            latest_start,
-            latest_end,
-            data_done,
-            read,
-            written,
-            settled,
-            settled_written,
-            measuring,
-            finalizing,
-        }
     }
 }
 

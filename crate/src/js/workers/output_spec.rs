@@ -5,7 +5,7 @@ use crate::convert::{Change, ResumePoint};
 use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::GuestOffset;
 use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, SIZE_NEEDED, Stamp};
 use js_sys::{Array, Object, Uint8Array};
@@ -15,16 +15,14 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, formatOptions, diskSize, size, fixGpt, twoPass, seconds, random, begun, begunWritten }`: the name of an output format,
-    /// its options, the size of a streamed disk if it was determined before, the size that the disk gets, whether its GPT is fixed,
-    /// whether a compressed disk may be read twice, the stamp for its layout, and the point to resume from.
+    /// `{ format, formatOptions, size, fixGpt, twoPass, seconds, random, begun, begunWritten }`: the name of an output format, its
+    /// options, the size that the disk gets, whether its GPT is fixed, whether a compressed disk may be read twice, the stamp for its
+    /// layout, and the point to resume from.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
     #[wasm_bindgen(method, getter, js_name = formatOptions)]
     fn format_options(this: &OutputSpec) -> Object;
-    #[wasm_bindgen(method, getter, js_name = diskSize)]
-    fn disk_size_or_none(this: &OutputSpec) -> Option<f64>;
     #[wasm_bindgen(method, getter)]
     fn size(this: &OutputSpec) -> Option<f64>;
     #[wasm_bindgen(method, getter, js_name = fixGpt)]
@@ -50,11 +48,6 @@ impl OutputSpec {
 
     pub(super) fn change(&self) -> Change {
         Change { size: self.size().map(|size| size as u64), fix_gpt: self.fix_gpt() }
-    }
-
-    /// The size of a streamed disk, if it was determined before.
-    pub(super) fn disk_size(&self) -> Option<u64> {
-        self.disk_size_or_none().map(|size| size as u64)
     }
 
     pub(super) fn resume_point(&self) -> ResumePoint {
@@ -147,6 +140,18 @@ pub(super) fn layout_for(
     }
 }
 
+/// Adds further disks, of the sizes `more`. Fails with `usage` if an output in the format has one disk, and with `limit` if it cannot hold
+/// the disks.
+pub(super) fn with_disks(layout: Box<dyn Layout>, more: &[u64], format: &OutputFormat) -> Result<Box<dyn Layout>> {
+    if more.is_empty() {
+        return Ok(layout);
+    }
+    layout.with_disks(more)?.ok_or_else(|| {
+        let message = format!("A file in the format {} has one disk; convert the others to other files", format.name);
+        Error::new(ErrorKind::Usage, message).coded("one-disk")
+    })
+}
+
 /// The size of a disk, as far as it is known before the conversion.
 #[derive(Clone, Copy)]
 pub(super) enum DiskSize {
@@ -173,14 +178,20 @@ pub(super) fn formats(size: DiskSize, sectors: SectorSizes) -> Vec<OutputMessage
     OUTPUT_FORMATS.iter().map(|format| describe(format, &options(format), size)).collect()
 }
 
-/// Describes the output format `name` with `options` for a disk of `size` with these sectors. Fails with `usage` for an unknown format or option, and as
-/// [`OutputFormat::layout`] does.
-pub(super) fn output(name: &str, options: &Object, size: DiskSize, sectors: SectorSizes) -> Result<OutputMessage> {
+/// Describes the output format `name` with `options` for a disk of `size` with these sectors, and further disks of the sizes `more`. Fails
+/// with `usage` for an unknown format or option, and as [`OutputFormat::layout`] and [`with_disks`] do.
+pub(super) fn output(
+    name: &str,
+    options: &Object,
+    size: DiskSize,
+    more: &[u64],
+    sectors: SectorSizes,
+) -> Result<OutputMessage> {
     let format = output::by_name(name)?;
     let options = Options::new(format, &pairs_of(options))?.with_sectors(sectors);
     let described = describe(format, &options, size);
     if !described.needs_size {
-        layout_for(format, &options, size.known())?;
+        with_disks(layout_for(format, &options, size.known())?, more, format)?;
     }
     Ok(described)
 }

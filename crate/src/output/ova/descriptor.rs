@@ -25,7 +25,7 @@ pub(super) struct Controller {
     resource_type: u8,
     sub_type: Option<&'static str>,
     /// The addresses of disks on it. A machine has one such controller.
-    addresses: &'static [u8],
+    pub(super) addresses: &'static [u8],
     /// The adapter in the descriptor of a VMDK.
     pub(super) adapter: &'static str,
 }

@@ -1,7 +1,7 @@
-//! A virtual machine in a tar archive (OVA): an OVF descriptor, the disk as a streamOptimized VMDK, and a manifest.
+//! A virtual machine in a tar archive (OVA): an OVF descriptor, the disks as streamOptimized VMDKs, and a manifest.
 //!
-//! The archive is in the format of `tar --format=oldgnu`: VirtualBox and vSphere read no pax headers. The descriptor and the header of
-//! the disk have the size of its file, so they are written last. The manifest has the digest of that file, and is at the end.
+//! The archive is in the format of `tar --format=oldgnu`: VirtualBox and vSphere read no pax headers. The descriptor and the headers of
+//! the disks have the sizes of their files, so they are written last. The manifest has the digests of these files, and is at the end.
 
 mod descriptor;
 
@@ -14,7 +14,7 @@ use crate::disk::guest_os::{self, GuestOs};
 use crate::disk::hardware::{ADAPTERS, Hardware, MOST_ADAPTERS};
 use crate::disk::info::Notice;
 use crate::disk::reference::hexadecimal;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::GuestRange;
 use decant_crypt::{Hash, Hasher};
 use descriptor::{CONTROLLERS, Controller, Disk, LSI_LOGIC, LSI_LOGIC_SAS, Machine};
@@ -109,21 +109,43 @@ fn name_of(text: &str) -> String {
     if name.is_empty() { "disk".to_owned() } else { name.to_owned() }
 }
 
+#[derive(Clone)]
 struct Ova {
     machine: Machine,
-    vmdk: StreamOptimized,
+    /// At least one.
+    disks: Vec<StreamOptimized>,
     uuid: Option<[u8; 16]>,
 }
 
 impl Ova {
     fn new(virtual_size: u64, options: &Options) -> Result<Self> {
-        let machine = machine_of(options);
-        let vmdk = StreamOptimized::with(virtual_size, machine.controller.adapter, machine.hardware)?;
-        Ok(Self { machine, vmdk, uuid: options.uuid() })
+        let mut ova = Self { machine: machine_of(options), disks: Vec::new(), uuid: options.uuid() };
+        ova.add(virtual_size)?;
+        Ok(ova)
     }
 
-    fn disk(&self) -> Disk {
-        Disk { file: format!("{}-disk1.vmdk", self.machine.name), size: 0, capacity: self.vmdk.disk_size() }
+    /// Adds a disk.
+    fn add(&mut self, virtual_size: u64) -> Result<()> {
+        let Controller { name, adapter, addresses, .. } = self.machine.controller;
+        let most = addresses.len();
+        if self.disks.len() == most {
+            let message =
+                format!("The controller '{name}' has room for {most} disks; choose another one, or fewer disks");
+            return Err(Error::new(ErrorKind::Limit, message).coded("controller-full").field("most", most as u64));
+        }
+        self.disks.push(StreamOptimized::with(virtual_size, adapter, self.machine.hardware)?);
+        Ok(())
+    }
+
+    /// The files of the disks, whose sizes are not known yet.
+    fn files(&self) -> Vec<Disk> {
+        let file = |number| format!("{}-disk{number}.vmdk", self.machine.name);
+        let disk = |(number, vmdk): (usize, &StreamOptimized)| Disk {
+            file: file(number),
+            size: 0,
+            capacity: vmdk.disk_size(),
+        };
+        (1..).zip(&self.disks).map(disk).collect()
     }
 }
 
@@ -154,19 +176,19 @@ fn machine_of(options: &Options) -> Machine {
 
 impl Layout for Ova {
     fn encoding(&self) -> Encoding {
-        self.vmdk.encoding()
+        self.disks[0].encoding()
     }
 
     fn unit(&self) -> u64 {
-        self.vmdk.unit()
+        self.disks[0].unit()
     }
 
     fn disk_size(&self) -> u64 {
-        self.vmdk.disk_size()
+        self.disks[0].disk_size()
     }
 
     fn notice(&self) -> Option<Notice> {
-        self.vmdk.notice()
+        self.disks[0].notice()
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
@@ -174,45 +196,79 @@ impl Layout for Ova {
     }
 
     fn reserved(&self) -> u64 {
-        start_of(&self.machine, &self.disk()).0.len() as u64
+        start_of(&self.machine, &self.files()).0.len() as u64
+    }
+
+    fn writes_later(&self) -> bool {
+        self.disks.len() > 1
     }
 
     fn digests(&self) -> bool {
         true
     }
 
+    fn with_disks(&self, more: &[u64]) -> Result<Option<Box<dyn Layout>>> {
+        let mut ova = self.clone();
+        more.iter().try_for_each(|virtual_size| ova.add(*virtual_size))?;
+        Ok(Some(Box::new(ova)))
+    }
+
+    fn disk(&self, number: usize) -> Option<&dyn Layout> {
+        self.disks.get(number).map(|disk| disk as &dyn Layout)
+    }
+
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
-        let stamp = Stamp { random: self.uuid.unwrap_or(stamp.random), ..*stamp };
-        let Some(vmdk) = self.vmdk.assembler(&stamp)? else { return Ok(None) };
-        let hasher = Hasher::new(Hash::Sha256)?;
-        let (start, machine, disk) = (self.reserved(), self.machine.clone(), self.disk());
-        Ok(Some(Box::new(OvaAssembler { machine, disk, vmdk, start, hasher })))
+        let random = self.uuid.unwrap_or(stamp.random);
+        let mut files = Vec::new();
+        for (number, (vmdk, disk)) in (0..).zip(self.disks.iter().zip(self.files())) {
+            // Disks with the same identifiers are taken for copies.
+            let mut random = random;
+            random[0] ^= number;
+            let Some(vmdk) = vmdk.assembler(&Stamp { random, ..*stamp })? else { return Ok(None) };
+            files.push(DiskFile { disk, vmdk, start: self.reserved(), hasher: Hasher::new(Hash::Sha256)? });
+        }
+        Ok(Some(Box::new(OvaAssembler { machine: self.machine.clone(), files, current: 0 })))
     }
 }
 
-/// Assembles the disk, and adds the other files.
+/// Assembles the disks, and adds the other files.
 struct OvaAssembler {
     machine: Machine,
+    /// The files of the disks.
+    files: Vec<DiskFile>,
+    /// The number of the disk that is written.
+    current: usize,
+}
+
+/// The file of a disk.
+struct DiskFile {
     /// Its size is that of the file so far.
     disk: Disk,
     vmdk: Box<dyn Assembler>,
-    /// The offset of its file.
+    /// The offset of the file, once it is the current one.
     start: u64,
-    /// The digest of its file.
+    /// The digest of the file.
     hasher: Hasher,
 }
 
+impl DiskFile {
+    fn end(&self) -> u64 {
+        self.start + self.disk.size
+    }
+}
+
 impl OvaAssembler {
-    /// Adds the writes of `ask` to the file of the disk.
+    /// Adds the writes of `ask` to the file of the current disk.
     fn of_disk(
         &mut self,
         writes: &mut Writes,
         ask: impl FnOnce(&mut dyn Assembler, &mut Writes) -> Result<()>,
     ) -> Result<()> {
+        let DiskFile { disk, vmdk, start, .. } = &mut self.files[self.current];
         let mut part = Writes::default();
-        ask(&mut *self.vmdk, &mut part)?;
-        self.disk.size = self.disk.size.max(part.end());
-        writes.add(self.start, part);
+        ask(&mut **vmdk, &mut part)?;
+        disk.size = disk.size.max(part.end());
+        writes.add(*start, part);
         Ok(())
     }
 }
@@ -227,32 +283,46 @@ impl Assembler for OvaAssembler {
     }
 
     fn end_disk(&mut self, writes: &mut Writes) -> Result<()> {
-        self.of_disk(writes, |vmdk, writes| vmdk.finish(writes))
+        self.of_disk(writes, |vmdk, writes| vmdk.finish(writes))?;
+        // The files of disks are whole blocks.
+        let end = self.files[self.current].end();
+        let Some(next) = self.files.get_mut(self.current + 1) else { return Ok(()) };
+        writes.later(end, BLOCK);
+        next.start = end + BLOCK;
+        self.current += 1;
+        self.begin(writes)
     }
 
     fn written(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        if (self.start..self.start + self.disk.size).contains(&offset) {
-            self.hasher.add(bytes)?;
+        // The last bytes of a disk may come after the next disk has begun.
+        let file = self.files.iter_mut().find(|file| (file.start..file.end()).contains(&offset));
+        if let Some(file) = file {
+            file.hasher.add(bytes)?;
         }
         Ok(())
     }
 
     fn finish(&mut self, writes: &mut Writes) -> Result<()> {
-        let (start, descriptor) = start_of(&self.machine, &self.disk);
+        let disks: Vec<_> = self.files.iter().map(|file| file.disk.clone()).collect();
+        let (start, descriptor) = start_of(&self.machine, &disks);
         let mut of_descriptor = Hasher::new(Hash::Sha256)?;
         of_descriptor.add(descriptor.as_bytes())?;
         let descriptor_name = format!("{}.ovf", self.machine.name);
         let mut manifest = String::new();
-        for (name, hasher) in [(&descriptor_name, &of_descriptor), (&self.disk.file, &self.hasher)] {
+        let of_disks = self.files.iter().map(|file| (&file.disk.file, &file.hasher));
+        for (name, hasher) in std::iter::once((&descriptor_name, &of_descriptor)).chain(of_disks) {
             let mut digest = [0; 32];
             hasher.hash(&mut digest)?;
             // Most readers know no other spelling.
             manifest += &format!("SHA256({name})= {}\n", hexadecimal(&digest));
         }
-        let end = self.start + self.disk.size;
+        let end = self.files[self.current].end();
         let mut last = member(&format!("{}.mf", self.machine.name), manifest.as_bytes());
         last.resize(last.len() + tar_header::zeros_after(end + last.len() as u64) as usize, 0);
         writes.own(end, last);
+        for file in &self.files[1..] {
+            writes.own(file.start - BLOCK, header_of(&file.disk));
+        }
         writes.own(0, start);
         Ok(())
     }
@@ -267,11 +337,16 @@ fn member(name: &str, content: &[u8]) -> Vec<u8> {
     member
 }
 
-/// The start of the archive, up to the file of `disk`, and the descriptor in it. Its length does not depend on the size of that file.
-fn start_of(machine: &Machine, disk: &Disk) -> (Vec<u8>, String) {
-    let descriptor = machine.descriptor(std::slice::from_ref(disk));
+fn header_of(disk: &Disk) -> Vec<u8> {
+    tar_header::header(disk.file.as_bytes(), disk.size, MODIFIED).to_vec()
+}
+
+/// The start of the archive, up to the file of the first of `disks`, and the descriptor in it. Its length does not depend on the sizes
+/// of files.
+fn start_of(machine: &Machine, disks: &[Disk]) -> (Vec<u8>, String) {
+    let descriptor = machine.descriptor(disks);
     let mut start = member(&format!("{}.ovf", machine.name), descriptor.as_bytes());
-    start.extend(tar_header::header(disk.file.as_bytes(), disk.size, MODIFIED));
+    start.extend(header_of(&disks[0]));
     (start, descriptor)
 }
 

@@ -1,0 +1,263 @@
+//! Conversions of one or several disks, for `worker/`.
+
+use super::executor::Workers;
+use super::exports::{Content, OpenImage};
+use super::output_spec::{OutputSpec, layout_for, with_disks};
+use super::part_workers::PartWorkers;
+use super::{CancelHandle, to_js};
+use crate::convert::{
+    Change, ConvertedDisk, ConvertedDisks, DiskSource, InOrder, Output, Progress, Reshaped, ResumePoint, convert_disks,
+    notice_of_start, reshaped,
+};
+use crate::disk::info::Notice;
+use crate::disk::losses::Lost;
+use crate::error::Result;
+use crate::io::source::FileId;
+use crate::js::errors::JsResult;
+use crate::offsets::{GuestOffset, GuestRange};
+use crate::output::Layout;
+use js_sys::Function;
+use serde::Serialize;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// A conversion: the disks are added before it runs.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Conversion(Vec<GivenDisk>);
+
+struct GivenDisk {
+    content: Content,
+    dispatch: Function,
+    /// How many jobs may wait in `dispatch`.
+    ahead: usize,
+    /// The size of a streamed disk in bytes, if it was determined.
+    stated_size: Option<u64>,
+}
+
+impl GivenDisk {
+    fn size(&self) -> Option<u64> {
+        match &self.content {
+            Content::RandomAccess(image) => Some(image.virtual_size()),
+            Content::InOrder(_) => self.stated_size,
+        }
+    }
+
+    /// Lays out the disk for `output`.
+    async fn shaped(&self, output: &OutputSpec) -> Result<ShapedDisk> {
+        let ((format, options), change) = (output.output()?, output.change());
+        let (layout, reshaped) = match &self.content {
+            Content::RandomAccess(image) => reshaped(image, format, options, change).await?,
+            Content::InOrder(_) => {
+                let layout = layout_for(format, &options, change.size.or(self.stated_size))?;
+                (layout, Reshaped::default())
+            }
+        };
+        Ok(ShapedDisk { layout, reshaped: Rc::new(reshaped) })
+    }
+
+    /// The disk with `change`, if it is streamed. `shaped` is its form in the output.
+    fn in_order(&self, workers: usize, change: Change, shaped: &ShapedDisk) -> Result<Option<InOrder<'_>>> {
+        let Content::InOrder(image) = &self.content else { return Ok(None) };
+        let decoder = PartWorkers::of_stream(self.dispatch.clone(), workers);
+        let disk = InOrder::new(image, Some(Rc::new(decoder))).of_size(self.stated_size);
+        let is_known = change.size.or(self.stated_size).is_some();
+        disk.changed(change, is_known.then_some(&*shaped.layout)).map(Some)
+    }
+
+    fn executor(&self, in_order: Option<&InOrder<'_>>, shaped: &ShapedDisk, workers: usize, memory: u64) -> Workers {
+        let (files, given) = match (&self.content, in_order) {
+            (Content::RandomAccess(image), _) => (shaped.reshaped.files(image), image.given().collect()),
+            (_, disk) => (disk.map(InOrder::files).unwrap_or_default(), vec![FileId::IMAGE]),
+        };
+        Workers::new(self.dispatch.clone(), workers, memory, files, given).ahead(self.ahead)
+    }
+}
+
+/// The form of a disk in the output.
+struct ShapedDisk {
+    /// The layout of an output with this disk only.
+    layout: Box<dyn Layout>,
+    /// Unless the disk is streamed.
+    reshaped: Rc<Reshaped>,
+}
+
+#[wasm_bindgen]
+impl Conversion {
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the disk of `image`. `dispatch` runs a job of the disk in one of the workers, and may keep `ahead` more until a worker has
+    /// time. `disk_size` is that of a streamed disk in bytes, if it was determined.
+    pub fn add(&mut self, image: &OpenImage, dispatch: Function, ahead: usize, disk_size: Option<f64>) {
+        let (content, stated_size) = (image.content.clone(), disk_size.map(|size| size as u64));
+        self.0.push(GivenDisk { content, dispatch, ahead, stated_size });
+    }
+
+    /// Converts the disks to `target`, in the format of `output`, in the memory of `workers` workers. Returns the final progress, the size
+    /// of the output, and what was found out about each disk.
+    #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
+    pub async fn run(
+        self,
+        workers: usize,
+        memory: f64,
+        output: OutputSpec,
+        target: JsValue,
+        on_progress: Function,
+        cancel: &CancelHandle,
+    ) -> JsResult<JsValue> {
+        let (given, cancel) = (self.0, cancel.0.clone());
+        let report = |progress: Progress| {
+            // An exception in Decant's own listener must not fail the conversion.
+            let _ =
+                to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
+        };
+        let target = super::targets::target(&target)?;
+        let (start, stamp, may_read_twice) = (output.resume_point(), output.stamp(), output.two_pass());
+        let ((format, _), change) = (output.output()?, output.change());
+        let mut shaped = Vec::new();
+        for disk in &given {
+            shaped.push(cancel.or(disk.shaped(&output)).await?);
+        }
+        let mut streamed = Vec::new();
+        for (disk, shaped) in given.iter().zip(&shaped) {
+            streamed.push(disk.in_order(workers, change, shaped)?);
+        }
+        let executor = |at: usize| given[at].executor(streamed[at].as_ref(), &shaped[at], workers, memory as u64);
+        let executors: Vec<_> = (0..given.len()).map(executor).collect();
+        let mut disks = Vec::new();
+        for (at, executor) in executors.iter().enumerate() {
+            match (&given[at].content, &streamed[at]) {
+                (Content::RandomAccess(image), _) => {
+                    disks.push(DiskSource::reshaped(image, shaped[at].reshaped.clone(), executor));
+                }
+                (_, Some(disk)) => disks.push(DiskSource::in_order(disk, executor)),
+                (_, None) => {}
+            }
+        }
+        let more: Vec<_> = given[1..].iter().filter_map(GivenDisk::size).collect();
+        let layout = with_disks(shaped.swap_remove(0).layout, &more, format)?;
+        let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
+        let image = match &given[0].content {
+            Content::RandomAccess(image) => Some(&**image),
+            Content::InOrder(_) => None,
+        };
+        // The conversion reports a failure.
+        let of_start = match image.filter(|_| start.guest.0 > 0) {
+            Some(image) => cancel.or(notice_of_start(image)).await.ok().flatten(),
+            None => None,
+        };
+        let mut done = convert_disks(&disks, &output, start, &report, &cancel).await?;
+        done.disks[0].notices.extend(of_start);
+        to_js(&DoneMessage::from(done))
+    }
+}
+
+/// `Converted` in `messages/coordinator.ts`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DoneMessage {
+    progress: ProgressMessage,
+    output_size: u64,
+    disks: Vec<DiskMessage>,
+}
+
+/// `ConvertedDisk` in `messages/coordinator.ts`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiskMessage {
+    virtual_size: u64,
+    rewritten: Vec<RangeMessage>,
+    notices: Vec<Notice>,
+    lost: Vec<LostMessage>,
+    lost_ranges: u64,
+    lost_bytes: u64,
+}
+
+impl From<ConvertedDisks> for DoneMessage {
+    fn from(ConvertedDisks { progress, output_size, disks }: ConvertedDisks) -> Self {
+        Self { progress: progress.into(), output_size, disks: disks.into_iter().map(DiskMessage::from).collect() }
+    }
+}
+
+impl From<ConvertedDisk> for DiskMessage {
+    fn from(ConvertedDisk { virtual_size, rewritten, notices, lost }: ConvertedDisk) -> Self {
+        Self {
+            virtual_size,
+            rewritten: rewritten.iter().map(RangeMessage::from).collect(),
+            notices,
+            lost: lost.listed.iter().map(LostMessage::from).collect(),
+            lost_ranges: lost.ranges,
+            lost_bytes: lost.bytes,
+        }
+    }
+}
+
+/// A range of the disk.
+#[derive(Serialize)]
+struct RangeMessage {
+    offset: u64,
+    length: u64,
+}
+
+impl From<&GuestRange> for RangeMessage {
+    fn from(range: &GuestRange) -> Self {
+        Self { offset: range.start.0, length: range.len() }
+    }
+}
+
+/// `LostRange` of the API.
+#[derive(Serialize)]
+struct LostMessage {
+    start: u64,
+    length: u64,
+    code: &'static str,
+    reason: &'static str,
+}
+
+impl From<&Lost> for LostMessage {
+    fn from(lost: &Lost) -> Self {
+        Self { start: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressMessage {
+    guest_done: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_total: Option<u64>,
+    latest_start: u64,
+    latest_end: u64,
+    data_done: u64,
+    read: u64,
+    written: u64,
+    settled: u64,
+    settled_written: u64,
+    measuring: bool,
+    finalizing: bool,
+}
+
+impl From<Progress> for ProgressMessage {
+    fn from(progress: Progress) -> Self {
+        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, measuring, finalizing } =
+            progress;
+        let ResumePoint { guest: GuestOffset(settled), written: settled_written } = settled;
+        let GuestRange { start: GuestOffset(latest_start), end: GuestOffset(latest_end) } = latest;
+        Self {
+            guest_done,
+            guest_total,
+            latest_start,
+            latest_end,
+            data_done,
+            read,
+            written,
+            settled,
+            settled_written,
+            measuring,
+            finalizing,
+        }
+    }
+}
