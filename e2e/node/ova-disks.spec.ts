@@ -152,6 +152,41 @@ test('failures name the disk, and leave nothing', ({ folder }) => {
   expect(readdirSync(folder).filter((name) => name.startsWith('out'))).toEqual([]);
 });
 
+test('an OVF has the files of the OVA, and replaces none', ({ folder }) => {
+  const { config, disks } = machine(folder);
+  for (const [image, count] of [
+    [config, disks.length],
+    [small.zlib(), 1],
+  ] as const) {
+    const [archive, out] = [join(folder, 'vm.ova'), join(folder, `${count}`)];
+    mkdirSync(out);
+    const convert = (output: string) => command('convert', '-o', UUID, image, output);
+    expect(convert(archive)).toEqual({ status: 0, stdout: '', stderr: '' });
+    const descriptor = join(out, 'vm.ovf');
+    expect(convert(descriptor)).toEqual({ status: 0, stdout: '', stderr: '' });
+    const names = listed(archive);
+    expect(names).toHaveLength(count + 2);
+    expect(readdirSync(out).sort()).toEqual([...names].sort());
+    for (const name of names) {
+      const member = execFileSync('tar', ['-xOf', archive, name], { maxBuffer: 2 ** 30 });
+      expect(readFileSync(join(out, name)).equals(member), name).toBe(true);
+    }
+    // The manifest is checked when Decant reads it back.
+    expect(command('convert', '--disk', 'all', '-O', 'qcow2', descriptor, `${out}/back/`)).toMatchObject({ status: 0 });
+    const again = convert(descriptor);
+    expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining("vm.ovf' is there already") });
+  }
+});
+
+test('an OVF that fails leaves nothing', ({ folder }) => {
+  const { vm, config } = machine(folder);
+  truncateSync(join(vm, 'log.qcow2'), 300_000);
+  const out = join(folder, 'out');
+  mkdirSync(out);
+  expect(command('convert', config, join(out, 'vm.ovf'))).toMatchObject({ status: 1 });
+  expect(readdirSync(out)).toEqual([]);
+});
+
 test('the API converts opened images of any kind to one machine', async ({ folder }) => {
   const streamed = join(folder, 'data.raw.gz');
   writeFileSync(streamed, gzipSync(disk(5)));

@@ -57,6 +57,7 @@ const WITHOUT_SENTENCE = {
   'of Node, and of the command': [
     'address-unsupported',
     'disk-full',
+    'file-exists',
     'file-too-large',
     'format-not-made',
     'handle-unusable',

@@ -30,6 +30,7 @@ const CONVERT = {
   format: 'raw',
   formatOptions: {},
   place: undefined,
+  isLoose: false,
   notes: [],
   compress: false,
   twoPass: false,
@@ -272,6 +273,9 @@ describe('wrong arguments', () => {
       '--resume needs a file or --upload s3, not a server',
     ],
     ['convert -n --resume a b', '--resume does not work with -n, which writes in place'],
+    ...['-n', '--resume', '--sync'].map(
+      (option) => [`convert ${option} a b.ovf`, '-n, --resume and --sync need one file as the output'] as const,
+    ),
     ['convert --sync a -', '--sync needs a file, not standard output'],
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],
     ['convert --spool= a -', '--spool= takes a folder'],

@@ -51,6 +51,8 @@ export type Command =
       opening: OpenArguments;
       format: string;
       formatOptions: Record<string, string>;
+      /** Whether the files of a machine lie beside each other. */
+      isLoose: boolean;
       /** Remarks about the arguments, as sentences. */
       notes: string[];
       /** By default as the place needs it. */
@@ -211,11 +213,19 @@ function conversion(args: string[]): Command {
   if (sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
   if (resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');
-  const { format, formatOptions, note } = outputFormat(output, {
+  const {
+    format,
+    formatOptions,
+    note,
+    isLoose = false,
+  } = outputFormat(output, {
     requestedFormat,
     options: { ...optionList(lists), ...definedOf({ cpus, memory, firmware, os }) },
     place,
   });
+  if (isLoose && (existing || resume || sync)) {
+    throw usage('-n, --resume and --sync need one file as the output, not the files of an OVF');
+  }
   if (existing && !isFile && !(isUpload && isPageBlob(upload, format, formatOptions))) {
     const other = isUpload ? 'another upload' : kind;
     throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);
@@ -235,6 +245,7 @@ function conversion(args: string[]): Command {
     ...values,
     format,
     formatOptions,
+    isLoose,
     notes: [note, sparseness.note].filter((note) => note !== undefined),
     sparse: sparseness.sparse,
     method: method ?? 'PUT',

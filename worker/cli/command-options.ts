@@ -216,7 +216,7 @@ export const OTHERS = {
   requestedFormat: withValue(
     'output-format',
     'FORMAT',
-    'format of the output, as in qemu-img (default: by the extension of OUTPUT, otherwise raw); an unknown one lists all formats',
+    'format of the output, as in qemu-img (default: by the extension of OUTPUT, otherwise raw); an unknown one lists all formats. ovf: the files of an OVA beside OUTPUT, NAME.ovf',
     asIs,
     { short: 'O', commands: ['convert'] },
   ),

@@ -6,6 +6,7 @@ import { addressOf, isHttp } from '../http/address.js';
 import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './interrupts.js';
+import { LooseMachine } from './loose-machine.js';
 import { shownInput } from './operands.js';
 import { print } from './printing.js';
 import { imageHeaders } from './secret-files.js';
@@ -104,6 +105,7 @@ function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<strin
 export async function outputOf(command: ConvertCommand, signal: AbortSignal): Promise<Output> {
   const { output, upload, uploadHeaderFile: headerFile, image, opening } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
+  if (command.isLoose) return removedBeforeExit(new LooseMachine(output));
   if (!isHttp(output)) return output;
   const { isSameFile, uploadTarget } = await import('./upload-output.js');
   if (upload === undefined && isHttp(image)) {
@@ -111,7 +113,11 @@ export async function outputOf(command: ConvertCommand, signal: AbortSignal): Pr
     if (await isSameFile(output, image, () => imageHeaders(opening, signal), signal))
       throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
-  const target = await uploadTarget({ ...command, url: output, headerFile }, signal);
+  return removedBeforeExit(await uploadTarget({ ...command, url: output, headerFile }, signal));
+}
+
+/** Lets the command wait until `target` is removed. */
+function removedBeforeExit<T extends Target>(target: T): T {
   const abort = target.abort.bind(target);
   target.abort = (...given) => {
     const aborted = abort(...given);

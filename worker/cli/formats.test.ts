@@ -136,3 +136,40 @@ describe('with --for', () => {
       ));
   }
 });
+
+describe('the files of an OVF', () => {
+  for (const [output, requestedFormat] of [
+    ['a b/vm-1.2.ovf', undefined],
+    ['vm.ovf', 'OVF'],
+  ] as const) {
+    test(`${output}, -O ${requestedFormat}`, () => {
+      const name = output.includes('1.2') ? 'vm-1.2' : 'vm';
+      const options = { options: { cpus: '4' }, requestedFormat };
+      const expected = { format: 'ova', formatOptions: { cpus: '4', name }, isLoose: true };
+      expect(outputFormat(output, options)).toEqual(expected);
+    });
+  }
+
+  for (const [output, given, message] of [
+    ['vm', { requestedFormat: 'ovf' }, 'ends in NAME.ovf'],
+    ['-', { requestedFormat: 'ovf' }, 'ends in NAME.ovf'],
+    ['folder/', { requestedFormat: 'ovf' }, 'ends in NAME.ovf'],
+    ['https://host/vm.ovf', { requestedFormat: 'ovf' }, 'ends in NAME.ovf'],
+    ['my vm.ovf', {}, 'ends in NAME.ovf'],
+    ['.ovf', {}, 'ends in NAME.ovf'],
+    ['.vm.ovf', {}, 'ends in NAME.ovf'],
+    ['vm-.ovf', {}, 'ends in NAME.ovf'],
+    ['vm.OVF', {}, 'ends in NAME.ovf'],
+    [`${'a'.repeat(81)}.ovf`, {}, 'ends in NAME.ovf'],
+    ['vm.ovf', { options: { name: 'a' } }, 'omit -o name'],
+    ['vm.ovf', { place: 'vmware' }, 'choose ova'],
+  ] as const) {
+    test(`${output} is refused: ${message}`, () => {
+      const refusal = expect.objectContaining({ kind: 'usage', message: expect.stringContaining(message) });
+      expect(() => outputFormat(output, given)).toThrow(refusal);
+    });
+  }
+
+  test('-o help needs no output', () =>
+    expect(outputFormat('', { requestedFormat: 'ovf' })).toMatchObject({ format: 'ova' }));
+});

@@ -53,7 +53,14 @@ interface FormatOption {
   formatOptions: Record<string, string>;
   /** A remark about the extension, as a sentence. */
   note?: string;
+  /** Whether the files of the machine lie beside each other: an OVF. */
+  isLoose?: boolean;
 }
+
+/** The name of an OVF, which is made of the files of an OVA, and the extension of its descriptor. */
+const LOOSE = { name: 'ovf', format: 'ova', end: '.ovf' };
+/** Names that the files of an OVA have unchanged. */
+const LOOSE_NAME = /^[A-Za-z0-9_=+][A-Za-z0-9._=+-]{0,79}$/;
 
 /** Extensions that are used for disks in any format: all of raw disks except `.raw`, such as `.img`. */
 const VAGUE = EXTENSIONS.filter(([end, format]) => format === DEFAULT && end !== `.${DEFAULT}`).map(([end]) => end);
@@ -77,6 +84,9 @@ export function outputFormat(
   output: string,
   { requestedFormat, options = {}, place }: FormatArguments = {},
 ): FormatOption {
+  const isLoose =
+    requestedFormat === undefined ? nameOf(output).endsWith(LOOSE.end) : formatName(requestedFormat) === LOOSE.name;
+  if (isLoose) return looseFormat(output, options, place);
   const chosen = requestedFormat === undefined ? formatByExtension(output) : formatName(requestedFormat);
   if (place === undefined) {
     const format = chosen ?? DEFAULT;
@@ -86,6 +96,22 @@ export function outputFormat(
   const wanted = chosen === undefined || isVague ? {} : { format: chosen };
   const choice = choiceFor(placeNamed(place), { ...wanted, formatOptions: options });
   return { ...choice, ...noteOn(output, choice.format, requestedFormat === undefined ? '--for' : '-O') };
+}
+
+/** Returns the format of an OVF. Fails with `usage` if `output` is not the path of a descriptor whose files can have its name. */
+function looseFormat(output: string, options: Record<string, string>, place: string | undefined): FormatOption {
+  const usage = (message: string) => new DecantError('usage', message);
+  if (place !== undefined) throw usage('--for makes one file; choose ova instead of ovf');
+  // Of `-o help`, which has no output.
+  if (output === '') return { format: LOOSE.format, formatOptions: options, isLoose: true };
+  const file = output.slice(output.lastIndexOf('/') + 1);
+  const name = file.slice(0, -LOOSE.end.length);
+  if (isHttp(output) || !file.endsWith(LOOSE.end) || !LOOSE_NAME.test(name) || name.endsWith('-'))
+    throw usage(
+      'An OVF is several files: OUTPUT must be a path that ends in NAME.ovf, with a NAME of ASCII letters, digits and ._=+-',
+    );
+  if (options.name !== undefined) throw usage('The files of an OVF have the name of OUTPUT; omit -o name');
+  return { format: LOOSE.format, formatOptions: { ...options, name }, isLoose: true };
 }
 
 /** Returns the format of the extension of `output`, if any. Fails with `usage` if it is not supported. */

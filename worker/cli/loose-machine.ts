@@ -1,0 +1,163 @@
+// The files of a machine beside each other: those of an OVA, which are separated while the OVA is written.
+
+import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { localPath } from '../api/node-path.js';
+import { DecantError } from '../errors/errors.js';
+import { fileError } from '../errors/file-error.js';
+import { shownText } from '../errors/shown.js';
+import type { Target } from '../node.js';
+
+/** The unit of a tar archive, and the length of its headers. */
+const BLOCK = 512;
+
+/** The file of a disk. */
+interface DiskFile {
+  path: string;
+  handle: FileHandle;
+  /** Its offset in the archive, and the offset after its last byte so far. */
+  start: number;
+  end: number;
+}
+
+/** A file in the archive. */
+interface Member {
+  name: string;
+  /** The offset of its content. */
+  start: number;
+  size: number;
+}
+
+/**
+ * Takes an OVA, and writes its files beside the descriptor, whose path it is given. No file that was there is replaced. The descriptor is
+ * written last: without it, the disks are no machine.
+ */
+export class LooseMachine implements Target {
+  /** The disks come one after the other. */
+  readonly concurrency = 1;
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #disks: DiskFile[] = [];
+  /** What comes after the disks have been written: the descriptor, and the headers of the disks. By offset. */
+  readonly #late = new Map<number, Uint8Array>();
+  readonly #made: string[] = [];
+
+  constructor(descriptor: string) {
+    const path = localPath(descriptor);
+    this.#folder = dirname(path);
+    this.#name = basename(path).slice(0, -'.ovf'.length);
+  }
+
+  /** Fails with `target` if one of the files is there already, as far as their names are known before. */
+  async open(): Promise<void> {
+    for (const name of [`${this.#name}.ovf`, `${this.#name}.mf`, this.#diskName(1)]) {
+      const found = await stat(join(this.#folder, name)).catch(() => undefined);
+      if (found) throw existing(join(this.#folder, name));
+    }
+  }
+
+  async write(offset: number, bytes: Uint8Array): Promise<void> {
+    const last = this.#disks.at(-1);
+    if (last && offset < last.end) {
+      this.#late.set(offset, bytes);
+      return;
+    }
+    // A disk begins after the place of its header.
+    const disk = last && offset === last.end ? last : await this.#begin(offset);
+    await this.#failing(disk.path, disk.handle.write(bytes, 0, bytes.length, offset - disk.start));
+    disk.end += bytes.length;
+  }
+
+  async close(): Promise<void> {
+    const first = this.#disks[0]!;
+    const start = this.#lateFrom(0);
+    const descriptor = memberIn(start, 0);
+    const manifest = await this.#separate(descriptor, start);
+    for (const { path, handle } of this.#disks) await this.#failing(path, handle.close());
+    await this.#make(manifest.name, manifest.content);
+    await this.#make(descriptor.name, start.subarray(descriptor.start, descriptor.start + descriptor.size));
+    if (start.length !== first.start) throw new DecantError('internal', 'The start of the OVA is incomplete');
+  }
+
+  async abort(): Promise<void> {
+    for (const { handle } of this.#disks) await handle.close().catch(() => {});
+    const left: string[] = [];
+    for (const path of this.#made) await unlink(path).catch(() => left.push(path));
+    if (left.length === 0) return;
+    const names = left.map((path) => `'${shownText(path)}'`).join(', ');
+    throw new DecantError('target', `${names} could not be removed`);
+  }
+
+  /** Gives each disk its length, by its header. Returns the manifest, which follows the last disk. */
+  async #separate(descriptor: Member, start: Uint8Array): Promise<{ name: string; content: Uint8Array }> {
+    const last = this.#disks.at(-1)!;
+    for (const [at, disk] of this.#disks.entries()) {
+      const header = at === 0 ? start.subarray(-BLOCK) : this.#lateFrom(disk.start - BLOCK);
+      const { name, size } = memberIn(header, 0);
+      const isWhole = disk === last ? disk.start + size < disk.end : disk.start + size === disk.end;
+      if (name !== this.#diskName(at + 1) || !isWhole) throw new DecantError('internal', 'The OVA has other disks');
+      if (disk !== last) continue;
+      const rest = Buffer.alloc(disk.end - disk.start - size);
+      await this.#failing(disk.path, disk.handle.read(rest, 0, rest.length, size));
+      await this.#failing(disk.path, disk.handle.truncate(size));
+      const manifest = memberIn(rest, 0);
+      if (manifest.name !== `${this.#name}.mf` || descriptor.name !== `${this.#name}.ovf`) break;
+      return { name: manifest.name, content: rest.subarray(manifest.start, manifest.start + manifest.size) };
+    }
+    throw new DecantError('internal', 'The OVA has other files');
+  }
+
+  /** The bytes from `offset` that came late. */
+  #lateFrom(offset: number): Uint8Array {
+    const parts: Uint8Array[] = [];
+    for (let at = offset; this.#late.has(at); at += parts.at(-1)!.length) parts.push(this.#late.get(at)!);
+    return Buffer.concat(parts);
+  }
+
+  #diskName(number: number): string {
+    return `${this.#name}-disk${number}.vmdk`;
+  }
+
+  async #begin(start: number): Promise<DiskFile> {
+    const { path, handle } = await this.#create(this.#diskName(this.#disks.length + 1));
+    const disk = { path, handle, start, end: start };
+    this.#disks.push(disk);
+    return disk;
+  }
+
+  async #make(name: string, content: Uint8Array): Promise<void> {
+    const { path, handle } = await this.#create(name);
+    try {
+      await this.#failing(path, handle.writeFile(content));
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #create(name: string): Promise<{ path: string; handle: FileHandle }> {
+    const path = join(this.#folder, name);
+    const handle = await open(path, 'wx+').catch((thrown: NodeJS.ErrnoException) => {
+      throw thrown.code === 'EEXIST' ? existing(path) : fileError(thrown, 'target', `make '${path}'`);
+    });
+    this.#made.push(path);
+    return { path, handle };
+  }
+
+  async #failing<T>(path: string, work: Promise<T>): Promise<T> {
+    return work.catch((thrown) => {
+      throw fileError(thrown, 'target', `write to '${path}'`);
+    });
+  }
+}
+
+const existing = (path: string): DecantError =>
+  new DecantError('target', `'${path}' is there already; remove it, or choose another name`, { code: 'file-exists' });
+
+/** The file whose header is at `at` in `archive`. */
+function memberIn(archive: Uint8Array, at: number): Member {
+  const header = Buffer.from(archive.buffer, archive.byteOffset + at, BLOCK);
+  const text = (start: number, end: number) => header.toString('latin1', start, end).replace(/\0.*$/, '');
+  // A size of 8 GiB or more is in base 256.
+  const size = header[124] === 0x80 ? Number(header.readBigUInt64BE(128)) : Number.parseInt(text(124, 136), 8);
+  return { name: text(0, 100), start: at + BLOCK, size };
+}
