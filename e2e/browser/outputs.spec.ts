@@ -1,9 +1,10 @@
 // Outputs at the end: right and complete after a success, untouched after a failure.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import { ENGINES, expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
-import { hashFile, images, PASSWORD, qemuImg, sparse } from '../support/images.js';
+import { decant } from '../support/command.js';
+import { hashFile, images, PASSWORD, qemuImg, small, sparse } from '../support/images.js';
 import { byScope } from '../support/scope.js';
 
 type Engine = 'threads' | 'workers';
@@ -81,6 +82,42 @@ test('a file that was there stays as it is unless the disk is complete', async (
     await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.raw'));
   }
 });
+
+for (const [isolated, engine] of [
+  [false, 'workers'],
+  [true, 'threads'],
+] as const) {
+  test.describe(isolated ? 'isolated' : 'not isolated', () => {
+    test.use({ isolated });
+
+    test(`the disks of two images become one OVA, as in Node: ${engine}`, async ({ apiPage: page }, testInfo) => {
+      const path = (name: string) => testInfo.outputPath(name);
+      for (const name of ['a.qcow2', 'b.qcow2']) copyFileSync(small.zlib(), path(name));
+      execFileSync('tar', ['-C', path('.'), '-cf', path('both.tar'), 'a.qcow2', 'b.qcow2']);
+      const uuid = '01234567-89ab-cdef-0123-456789abcdef';
+      const args = ['--disk', 'all', '-o', `uuid=${uuid},name=vm`];
+      expect(decant('convert', ...args, path('both.tar'), path('out.ova'))).toMatchObject({ status: 0 });
+      await giveFile(page, small.zlib());
+      const results = await page.evaluate(
+        async ({ engine, uuid }) => {
+          const [first, second] = [
+            await window.decant.open(window.file, { engine }),
+            await window.decant.open(window.file, { engine }),
+          ];
+          const options = { format: 'ova', formatOptions: { uuid, name: 'vm' }, disks: [second] };
+          const handle = await (await navigator.storage.getDirectory()).getFileHandle('b.ova', { create: true });
+          const results = [await first.convert({ opfs: 'a.ova' }, options), await first.convert(handle, options)];
+          await first.close();
+          await second.close();
+          return results;
+        },
+        { engine, uuid },
+      );
+      expect(results.map((result) => result.engine)).toEqual(['workers', 'workers']);
+      for (const name of ['a.ova', 'b.ova']) expect(await hashOpfs(page, name), name).toBe(hashFile(path('out.ova')));
+    });
+  });
+}
 
 test('a file in a folder is made, or replaced, by a disk that is complete', async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());
