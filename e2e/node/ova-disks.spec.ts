@@ -132,6 +132,26 @@ test('the images of an archive that is not a machine are the disks of one only w
   expectDisks(folder, path, disks);
 });
 
+test('a disk of a machine is encrypted', ({ folder }) => {
+  const { vm, config, disks } = machine(folder);
+  copyFileSync(small.luks(), join(vm, 'log.qcow2'));
+  const [path, right, wrong] = ['out.ova', 'right', 'wrong'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(right, PASSWORD);
+  writeFileSync(wrong, 'no');
+  for (const args of [[], ['--password-file', wrong]]) {
+    const stderr = expect.stringMatching(/'log\.qcow2', disk 3 of 3: .* \(--password-file 'log\.qcow2'=FILE\)\n/);
+    expect(command('convert', ...args, config, path)).toMatchObject({ status: 1, stderr });
+  }
+  for (const given of [right, `log.qcow2=${right}`]) {
+    expect(command('convert', '--password-file', given, config, path)).toEqual({ status: 0, stdout: '', stderr: '' });
+    expectDisks(folder, path, [...disks.slice(0, 2), readFileSync(small.raw())]);
+  }
+});
+
 test('failures name the disk, and leave nothing', ({ folder }) => {
   const { vm, config } = machine(folder);
   const path = join(folder, 'out.ova');

@@ -214,9 +214,10 @@ async function write(
     isPrepared = true;
     const { resumePoint } = target;
     if (resumePoint) meter.begin(resumePoint);
-    session = await sessions.acquire(signal, (share) => meter.unlocking(share));
-    for (const { sessions } of more)
-      beside.push(await sessions.openBeside(session, signal, (share) => meter.unlocking(share)));
+    const report = (share: number) => meter.unlocking(share);
+    session = await ofDisk(conversion, 0, sessions.acquire(signal, report));
+    for (const [at, { sessions }] of more.entries())
+      beside.push(await ofDisk(conversion, at + 1, sessions.openBeside(session, signal, report)));
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, sessions.prepare());
     pool = sessions.acquirePool(more.length > 0);
@@ -237,7 +238,7 @@ async function write(
     isHealthy = true;
     return converted;
   } catch (thrown) {
-    const error = ofDisk(
+    const error = failureOf(
       conversion,
       beside.reduce((error, session) => session.explain(error), toDecantError(thrown)),
     );
@@ -256,15 +257,24 @@ async function write(
   }
 }
 
-/** Returns `error`; if it is that of one of several disks, with the name of the disk. */
-function ofDisk(conversion: ConversionContext, error: DecantError): DecantError {
+/** Resolves to the result of `work` on disk number `at`. If there are several disks, its failure has the name of the disk. */
+async function ofDisk<T>(conversion: ConversionContext, at: number, work: Promise<T>): Promise<T> {
+  return work.catch((thrown) => {
+    const error = toDecantError(thrown);
+    throw error.kind === 'cancelled' ? thrown : failureOf(conversion, error, at);
+  });
+}
+
+/** Returns `error`; if it is that of one of several disks, as the core states if `at` does not, with the name of the disk. */
+function failureOf(conversion: ConversionContext, error: DecantError, at?: number): DecantError {
   const disks = disksOf(conversion);
   const { kind, code, message, fields, cause } = error;
-  const { diskNumber: number, ...others } = fields;
-  if (typeof number !== 'number') return error;
-  const name = nameOf(disks[number - 1]!);
+  const { diskNumber, ...others } = fields;
+  const number = at ?? (typeof diskNumber === 'number' ? diskNumber - 1 : undefined);
+  if (number === undefined || disks.length === 1) return error;
+  const name = nameOf(disks[number]!);
   const named = name === undefined ? others : { ...others, disk: name };
-  return new DecantError(kind, `${titleOf(disks, number - 1)}: ${message}`, { code, fields: named, cause });
+  return new DecantError(kind, `${titleOf(disks, number)}: ${message}`, { code, fields: named, cause });
 }
 
 /** The name of a disk, without folders. */

@@ -64,7 +64,11 @@ export class LooseMachine implements Target {
     }
     // A disk begins after the place of its header.
     const disk = last && offset === last.end ? last : await this.#begin(offset);
-    await this.#failing(disk.path, disk.handle.write(bytes, 0, bytes.length, offset - disk.start));
+    const position = offset - disk.start;
+    await this.#inParts(disk, 'written', bytes.length, async (at) => {
+      const { bytesWritten } = await disk.handle.write(bytes, at, bytes.length - at, position + at);
+      return bytesWritten;
+    });
     disk.end += bytes.length;
   }
 
@@ -98,7 +102,10 @@ export class LooseMachine implements Target {
       if (name !== this.#diskName(at + 1) || !isWhole) throw new DecantError('internal', 'The OVA has other disks');
       if (disk !== last) continue;
       const rest = Buffer.alloc(disk.end - disk.start - size);
-      await this.#failing(disk.path, disk.handle.read(rest, 0, rest.length, size));
+      await this.#inParts(disk, 'read', rest.length, async (at) => {
+        const { bytesRead } = await disk.handle.read(rest, at, rest.length - at, size + at);
+        return bytesRead;
+      });
       await this.#failing(disk.path, disk.handle.truncate(size));
       const manifest = memberIn(rest, 0);
       if (manifest.name !== `${this.#name}.mf` || descriptor.name !== `${this.#name}.ovf`) break;
@@ -141,6 +148,20 @@ export class LooseMachine implements Target {
     });
     this.#made.push(path);
     return { path, handle };
+  }
+
+  /** Calls `work` with the number of bytes that are done, until all `length` are. It returns how many it has done. */
+  async #inParts(
+    { path }: DiskFile,
+    done: string,
+    length: number,
+    work: (at: number) => Promise<number>,
+  ): Promise<void> {
+    for (let at = 0; at < length; ) {
+      const count = await this.#failing(path, work(at));
+      if (count === 0) throw fileError(new Error(`0 bytes were ${done}`), 'target', `write to '${path}'`);
+      at += count;
+    }
   }
 
   async #failing<T>(path: string, work: Promise<T>): Promise<T> {

@@ -243,8 +243,8 @@ impl<E: Executor> Conversion<'_, E> {
             let transfer = DiskTransfer { executor, output, writer, start, number, before, progress };
             let done = transfer.run(content).await.map_err(|error| {
                 let error = content.explain(error);
-                let is_of_disk = matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Source);
-                let names_disk = is_of_disk && sources.len() > 1;
+                let is_of_output = matches!(error.kind, ErrorKind::Target | ErrorKind::Internal | ErrorKind::Cancelled);
+                let names_disk = !is_of_output && sources.len() > 1;
                 if names_disk { error.field("diskNumber", number as u64 + 1) } else { error }
             })?;
             before = done.progress;

@@ -204,5 +204,7 @@ fn a_later_disk_is_damaged() {
     let cut = small()[..crate::common::small::MORE].to_vec();
     let given = [raw(&[1; 4096]), Given(cut, None, None)];
     let Made { result, .. } = made(&given, &[], ANY_ORDER, false);
-    assert_eq!(result.unwrap_err().kind, ErrorKind::Corrupt);
+    let error = result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Corrupt);
+    assert!(format!("{:?}", error.fields).contains("diskNumber"), "{error}");
 }
