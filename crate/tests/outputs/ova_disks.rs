@@ -171,7 +171,7 @@ fn targets_that_need_two_passes() {
 #[test]
 fn controllers_have_room_for_a_number_of_disks() {
     for (controller, most) in
-        [("auto", 15), ("lsilogicsas", 15), ("pvscsi", 15), ("buslogic", 15), ("sata", 15), ("nvme", 15), ("ide", 2)]
+        [("auto", 15), ("lsilogicsas", 15), ("pvscsi", 15), ("buslogic", 15), ("sata", 15), ("nvme", 15), ("ide", 4)]
     {
         let layout = |count: usize| -> Result<Box<dyn Layout>, Error> {
             let first = (entry("ova").format().layout)(512, &options_of(&[("controller", controller)]))?;
@@ -181,10 +181,17 @@ fn controllers_have_room_for_a_number_of_disks() {
         let error = layout(most + 1).err().unwrap();
         assert_eq!((error.kind, &*error.code), (ErrorKind::Limit, "controller-full"), "{controller}");
     }
-    let given = vec![raw(&[1; 512]); 15];
-    let Made { archive, result, .. } = made(&given, &[], ANY_ORDER, false);
-    result.unwrap();
-    assert_eq!(check(&archive).unwrap().len(), 15);
+    for (controller, counts) in [("lsilogic", [1, 15]), ("sata", [2, 15]), ("ide", [2, 3]), ("ide", [1, 4])] {
+        for count in counts {
+            let given = vec![raw(&[1; 512]); count];
+            let Made { archive, result, .. } = made(&given, &[("controller", controller)], ANY_ORDER, false);
+            result.unwrap();
+            let disks = check(&archive).unwrap_or_else(|rule| panic!("{controller}, {count}: {rule}"));
+            assert_eq!(disks.len(), count);
+            let texts = String::from_utf8_lossy(&archive[..8192]).matches("controller ").count();
+            assert_eq!(texts, if controller == "ide" { count.div_ceil(2) } else { 1 }, "{controller}, {count}");
+        }
+    }
     let layout = (entry("ova").format().layout)(512, &options_of(&[])).unwrap();
     let error = layout.with_disks(&[512, (62 << 40) + 1]).err().unwrap();
     assert_eq!(error.code, "vmdk-too-large");

@@ -24,8 +24,10 @@ pub(super) struct Controller {
     title: &'static str,
     resource_type: u8,
     sub_type: Option<&'static str>,
-    /// The addresses of disks on it. A machine has one such controller.
-    pub(super) addresses: &'static [u8],
+    /// How many of them a machine has at most.
+    most: usize,
+    /// The addresses of disks on it.
+    addresses: &'static [u8],
     /// The adapter in the descriptor of a VMDK.
     pub(super) adapter: &'static str,
 }
@@ -33,13 +35,22 @@ pub(super) struct Controller {
 const fn scsi(name: &'static str, sub_type: &'static str, adapter: &'static str) -> Controller {
     // The controller itself has address 7.
     const ADDRESSES: &[u8] = &[0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15];
-    Controller { name, title: "SCSI", resource_type: 6, sub_type: Some(sub_type), addresses: ADDRESSES, adapter }
+    Controller {
+        name,
+        title: "SCSI",
+        resource_type: 6,
+        sub_type: Some(sub_type),
+        most: 1,
+        addresses: ADDRESSES,
+        adapter,
+    }
 }
 
 /// Resource type 20 has controllers of several kinds, by their subtype.
 const fn other(name: &'static str, title: &'static str, sub_type: &'static str) -> Controller {
     const ADDRESSES: &[u8] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
-    Controller { name, title, resource_type: 20, sub_type: Some(sub_type), addresses: ADDRESSES, adapter: "lsilogic" }
+    let sub_type = Some(sub_type);
+    Controller { name, title, resource_type: 20, sub_type, most: 1, addresses: ADDRESSES, adapter: "lsilogic" }
 }
 
 pub(super) const LSI_LOGIC: Controller = scsi("lsilogic", "lsilogic", "lsilogic");
@@ -51,8 +62,23 @@ pub(super) const CONTROLLERS: &[Controller] = &[
     scsi("buslogic", "buslogic", "buslogic"),
     other("sata", "SATA", "vmware.sata.ahci"),
     other("nvme", "NVMe", "vmware.nvme.controller"),
-    Controller { name: "ide", title: "IDE", resource_type: 5, sub_type: None, addresses: &[0, 1], adapter: "ide" },
+    Controller {
+        name: "ide",
+        title: "IDE",
+        resource_type: 5,
+        sub_type: None,
+        most: 2,
+        addresses: &[0, 1],
+        adapter: "ide",
+    },
 ];
+
+impl Controller {
+    /// How many disks a machine with such controllers has room for.
+    pub(super) fn room(&self) -> usize {
+        self.most * self.addresses.len()
+    }
+}
 
 /// A virtual machine.
 #[derive(Clone, Debug)]
@@ -183,20 +209,23 @@ impl Machine {
             ("VirtualQuantity", memory.to_string()),
         ])?;
         // The third item.
-        const CONTROLLER: u32 = 3;
-        let sub_type = controller.sub_type.map(|sub_type| ("ResourceSubType", sub_type.to_owned()));
-        let elements = [
-            ("Address", "0".to_owned()),
-            ("ElementName", format!("{} controller 0", controller.title)),
-            ("ResourceType", controller.resource_type.to_string()),
-        ];
-        item(&elements.into_iter().chain(sub_type).collect::<Vec<_>>())?;
-        for (number, address) in (1..=disks).zip(controller.addresses) {
+        const CONTROLLER: usize = 3;
+        let addresses = controller.addresses;
+        for number in 0..disks.div_ceil(addresses.len()) {
+            let sub_type = controller.sub_type.map(|sub_type| ("ResourceSubType", sub_type.to_owned()));
+            let elements = [
+                ("Address", number.to_string()),
+                ("ElementName", format!("{} controller {number}", controller.title)),
+                ("ResourceType", controller.resource_type.to_string()),
+            ];
+            item(&elements.into_iter().chain(sub_type).collect::<Vec<_>>())?;
+        }
+        for disk in 0..disks {
             item(&[
-                ("AddressOnParent", address.to_string()),
-                ("ElementName", format!("Hard disk {number}")),
-                ("HostResource", format!("ovf:/disk/vmdisk{number}")),
-                ("Parent", CONTROLLER.to_string()),
+                ("AddressOnParent", addresses[disk % addresses.len()].to_string()),
+                ("ElementName", format!("Hard disk {}", disk + 1)),
+                ("HostResource", format!("ovf:/disk/vmdisk{}", disk + 1)),
+                ("Parent", (CONTROLLER + disk / addresses.len()).to_string()),
                 ("ResourceType", DISK.to_string()),
             ])?;
         }

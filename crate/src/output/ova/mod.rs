@@ -126,11 +126,12 @@ impl Ova {
 
     /// Adds a disk.
     fn add(&mut self, virtual_size: u64) -> Result<()> {
-        let Controller { name, adapter, addresses, .. } = self.machine.controller;
-        let most = addresses.len();
+        let Controller { name, adapter, .. } = self.machine.controller;
+        let most = self.machine.controller.room();
         if self.disks.len() == most {
-            let message =
-                format!("The controller '{name}' has room for {most} disks; choose another one, or fewer disks");
+            let message = format!(
+                "Controllers of the kind '{name}' have room for {most} disks; choose another kind, or fewer disks"
+            );
             return Err(Error::new(ErrorKind::Limit, message).coded("controller-full").field("most", most as u64));
         }
         self.disks.push(StreamOptimized::with(virtual_size, adapter, self.machine.hardware)?);
