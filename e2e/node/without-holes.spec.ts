@@ -30,7 +30,7 @@ for (const [options, isSparse] of [
     if (isSparse) return;
     // Without fallocate, zeros are written.
     const env = { ...process.env, PATH: folder };
-    expect(run(process.execPath, [cli, 'convert', ...options, image, slow], { env }).status).toBe(0);
+    expect(run(process.execPath, [cli, 'convert', ...options, image, slow], { env })).toMatchObject({ status: 0 });
     flush(slow);
     expect(diskUsage(slow)).toBeGreaterThanOrEqual(statSync(slow).size);
     if (!['vhdx', 'vdi'].includes(options[1]))

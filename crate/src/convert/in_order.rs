@@ -292,7 +292,7 @@ impl InOrderPlanner {
     fn check_size(&self, size: u64, is_whole: bool) -> Result<()> {
         match (self.disk.size, self.growth.change.size) {
             (Some(stated), _) if size > stated || is_whole && size != stated => Err(other_size(stated)),
-            (_, Some(wanted)) if size > wanted => Err(reshape::smaller(wanted, size)),
+            (_, Some(wanted)) if size > wanted => Err(reshape::smaller(wanted, size, is_whole)),
             _ => Ok(()),
         }
     }

@@ -30,17 +30,18 @@ impl Change {
     /// The size of a disk that has `size` bytes in the image. Fails with `usage` if it would become smaller.
     pub fn size_of(self, size: u64) -> Result<u64> {
         match self.size {
-            Some(wanted) if wanted < size => Err(smaller(wanted, size)),
+            Some(wanted) if wanted < size => Err(smaller(wanted, size, true)),
             wanted => Ok(wanted.unwrap_or(size)),
         }
     }
 }
 
-/// The error for a disk of `size` bytes that was to have `wanted`.
-pub(super) fn smaller(wanted: u64, size: u64) -> Error {
+/// The error for a disk that was to have `wanted` bytes, but has `size`, or more unless that `is_whole`.
+pub(super) fn smaller(wanted: u64, size: u64, is_whole: bool) -> Error {
+    let least = if is_whole { "" } else { "at least " };
     let message = format!(
-        "The disk has {size} bytes and cannot become smaller: {wanted} bytes were asked for; shrink it in the guest, where its file \
-         systems are"
+        "The disk has {least}{size} bytes and cannot become smaller: {wanted} bytes were asked for; shrink it in the guest, where its \
+         file systems are"
     );
     Error::new(ErrorKind::Usage, message).coded("size-smaller").field("size", wanted).field("virtualSize", size)
 }
