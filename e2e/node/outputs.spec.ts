@@ -101,8 +101,7 @@ for (const [options, tag] of [
   });
 }
 
-test('each footer has its own identity and the time at which it was made', ({ folder }) => {
-  const before = Math.floor(Date.now() / 1000);
+test('each footer has its own identity, and none the time at which it was made', ({ folder }) => {
   const footers = ['a.vhd', 'b.vhd'].map((name) => {
     decant('convert', '-O', 'vpc', images.kinds(), join(folder, name));
     return footerOf(join(folder, name));
@@ -111,9 +110,7 @@ test('each footer has its own identity and the time at which it was made', ({ fo
   expect(new Set(identities).size).toBe(2);
   for (const [at, footer] of footers.entries()) {
     expect(identities[at]).toMatch(/^.{12}4.{3}[89ab].{15}$/);
-    const made = footer.readUInt32BE(24) + 946_684_800;
-    expect(made).toBeGreaterThanOrEqual(before);
-    expect(made).toBeLessThanOrEqual(Date.now() / 1000);
+    expect(footer.readUInt32BE(24)).toBe(0);
   }
 });
 
