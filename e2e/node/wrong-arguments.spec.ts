@@ -183,7 +183,9 @@ test('methods of an image', async ({ folder }) => {
     ['kept', (value) => image.kept(value), (value) => isText(value) || isObject(value)],
     ...options(
       {
+        bmap: isBoolean,
         existing: isBoolean,
+        fixGpt: isBoolean,
         for: isNone,
         format: isNone,
         formatOptions: isObject,
@@ -192,6 +194,7 @@ test('methods of an image', async ({ folder }) => {
         resume: isBoolean,
         sha256: isBoolean,
         signal: isNull,
+        size: isWhole,
         sparse: isBoolean,
         spool: isText,
         sync: isBoolean,
