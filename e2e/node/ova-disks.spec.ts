@@ -102,7 +102,7 @@ test('an OVA has all disks of a machine, unless one is chosen', ({ folder }) => 
   expectDisks(folder, path, disks.slice(1, 2));
 });
 
-test('each target gets the same bytes, in two passes or by a temporary file', ({ folder }) => {
+test('each target gets the same bytes, in two passes or by a temporary file', FULL, ({ folder }) => {
   const { config, disks } = machine(folder);
   const path = join(folder, 'file.ova');
   const args = ['convert', '-O', 'ova', '-o', `${UUID},name=vm`, config];

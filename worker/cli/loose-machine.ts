@@ -29,7 +29,7 @@ interface Member {
 }
 
 /**
- * Takes an OVA, and writes its files beside the descriptor, whose path it is given. No file that was there is replaced. The descriptor is
+ * Takes an OVA, and writes its files into the folder of the descriptor. No file that was there is replaced. The descriptor is
  * written last: without it, the disks are no machine.
  */
 export class LooseMachine implements Target {
