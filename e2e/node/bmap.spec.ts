@@ -81,3 +81,13 @@ test('in the API; refused for other formats and targets', ({ folder }) => {
   expect(decant('convert', '--bmap', bmap, images.zlib(), output)).toMatchObject({ status: 2 });
   expect(existsSync(output) || existsSync(bmap)).toBe(false);
 });
+
+test('replaces no file', ({ folder }) => {
+  const [kept, output] = [join(folder, 'kept'), join(folder, 'b.raw')];
+  writeFileSync(kept, 'a file of the user');
+  const { status, stderr } = decant('convert', '--bmap', kept, images.zlib(), output);
+  expect(stderr).toContain('is there already');
+  expect(status).toBe(1);
+  expect(readFileSync(kept, 'latin1')).toBe('a file of the user');
+  expect(existsSync(output)).toBe(false);
+});

@@ -1,6 +1,6 @@
 // `decant convert`.
 
-import { rename, writeFile } from 'node:fs/promises';
+import { open, unlink } from 'node:fs/promises';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
@@ -12,6 +12,7 @@ import type { Result } from '../public/types.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
 import { shownInput } from './operands.js';
+import { fileExists } from './output-checks.js';
 import { report, reportLost, reportUnlisted } from './printing.js';
 import { ProgressLine, type WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -104,14 +105,17 @@ async function run(
   }
 }
 
-/** Writes the bmap to `path`; an existing file is replaced when the new one is complete. */
+/** Writes the bmap to the new file `path`. No file that was there is replaced, and an incomplete file is removed. */
 async function writeBmap(path: string, text: string): Promise<void> {
-  const temporary = `${path}.partial`;
+  const failed = (thrown: unknown) => fileError(thrown, 'target', `write '${path}', although the disk is complete`);
+  const file = await open(path, 'wx').catch((thrown: NodeJS.ErrnoException) => {
+    throw thrown.code === 'EEXIST' ? fileExists(path) : failed(thrown);
+  });
   try {
-    await writeFile(temporary, text);
-    await rename(temporary, path);
+    await file.writeFile(text).finally(() => file.close());
   } catch (thrown) {
-    throw fileError(thrown, 'target', `write '${path}', although the disk is complete`);
+    await unlink(path).catch(() => {});
+    throw failed(thrown);
   }
 }
 

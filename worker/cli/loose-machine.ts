@@ -7,6 +7,7 @@ import { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import type { Target } from '../node.js';
+import { fileExists } from './output-checks.js';
 
 /** The unit of a tar archive, and the length of its headers. */
 const BLOCK = 512;
@@ -52,7 +53,7 @@ export class LooseMachine implements Target {
   async open(): Promise<void> {
     for (const name of [`${this.#name}.ovf`, `${this.#name}.mf`, this.#diskName(1)]) {
       const found = await stat(join(this.#folder, name)).catch(() => undefined);
-      if (found) throw existing(join(this.#folder, name));
+      if (found) throw fileExists(join(this.#folder, name));
     }
   }
 
@@ -144,7 +145,7 @@ export class LooseMachine implements Target {
   async #create(name: string): Promise<{ path: string; handle: FileHandle }> {
     const path = join(this.#folder, name);
     const handle = await open(path, 'wx+').catch((thrown: NodeJS.ErrnoException) => {
-      throw thrown.code === 'EEXIST' ? existing(path) : fileError(thrown, 'target', `make '${path}'`);
+      throw thrown.code === 'EEXIST' ? fileExists(path) : fileError(thrown, 'target', `make '${path}'`);
     });
     this.#made.push(path);
     return { path, handle };
@@ -170,9 +171,6 @@ export class LooseMachine implements Target {
     });
   }
 }
-
-const existing = (path: string): DecantError =>
-  new DecantError('target', `'${path}' is there already; remove it, or choose another name`, { code: 'file-exists' });
 
 /** The file whose header is at `at` in `archive`. */
 function memberIn(archive: Uint8Array, at: number): Member {
