@@ -91,7 +91,7 @@ function nextView({ destination, made, contents }: Step<'done'>, controls: Contr
       ${placeholders.size > 0 ? valuesView([...placeholders], controls) : nothing}
       ${commands ? html`<pre part="command" tabindex="0" aria-labelledby="next">${commands}</pre>` : nothing}
       ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
-      ${step.notices.map((notice) => html`<p>${spoken(texts.notice(notice, undefined))} ${pageLink(notice.fields.source)}</p>`)}
+      ${step.notices.map((notice) => html`<p>${spoken(texts.notice(notice))} ${pageLink(notice.fields.source)}</p>`)}
       ${commands ? html`<div class="actions"><button part="button" @click=${() => controls.copy(commands)}>${texts.copy}</button></div>` : nothing}
     </section>
   `;
