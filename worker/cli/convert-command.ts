@@ -1,7 +1,7 @@
 // `decant convert`.
 
 import { open, unlink } from 'node:fs/promises';
-import { fileError } from '../errors/file-error.js';
+import { fileError, fileExists } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
@@ -12,7 +12,6 @@ import type { Result } from '../public/types.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
 import { shownInput } from './operands.js';
-import { fileExists } from './output-checks.js';
 import { report, reportLost, reportUnlisted } from './printing.js';
 import { ProgressLine, type WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -112,8 +111,10 @@ async function writeBmap(path: string, text: string): Promise<void> {
     throw thrown.code === 'EEXIST' ? fileExists(path) : failed(thrown);
   });
   try {
-    await file.writeFile(text).finally(() => file.close());
+    await file.writeFile(text);
+    await file.close();
   } catch (thrown) {
+    await file.close().catch(() => {});
     await unlink(path).catch(() => {});
     throw failed(thrown);
   }

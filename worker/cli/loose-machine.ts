@@ -4,10 +4,9 @@ import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
-import { fileError } from '../errors/file-error.js';
+import { fileError, fileExists } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import type { Target } from '../node.js';
-import { fileExists } from './output-checks.js';
 
 /** The unit of a tar archive, and the length of its headers. */
 const BLOCK = 512;

@@ -6,8 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { toPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
-import { fileError } from '../errors/file-error.js';
-import { shownText } from '../errors/shown.js';
+import { fileError, fileExists } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
 import { CONTAINERS } from '../public/registry.js';
 import { overlap } from '../targets/node/device.js';
@@ -81,12 +80,6 @@ const find = (path: string, standard: string, fd: number) => {
 };
 
 const name = (path: string, standard: string): string => (path === '-' ? standard : `'${path}'`);
-
-/** The error for a file that is there already, and is not replaced. */
-export const fileExists = (path: string): DecantError =>
-  new DecantError('target', `'${shownText(path)}' is there already; remove it, or choose another name`, {
-    code: 'file-exists',
-  });
 
 /** Fails if the output is a terminal, an input file, or a pipe by name, or if nothing can be written there. */
 export async function requireOutput(command: ConvertCommand): Promise<void> {

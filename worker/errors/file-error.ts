@@ -1,6 +1,7 @@
 // Sentences for errors of Node's file system.
 
 import { DecantError, type ErrorKind } from './errors.js';
+import { shownText } from './shown.js';
 
 const REASONS: Record<string, string> = {
   ENOENT: 'there is no such file or folder',
@@ -52,3 +53,9 @@ export function fileError(thrown: unknown, kind: ErrorKind, doing: string): Deca
   const code = CODES[(thrown as NodeJS.ErrnoException).code ?? ''] ?? kind;
   return new DecantError(kind, `Could not ${doing}: ${fileReason(thrown)}`, { code, cause: thrown });
 }
+
+/** The error for a file that is there already, and is not replaced. */
+export const fileExists = (path: string): DecantError =>
+  new DecantError('target', `'${shownText(path)}' is there already; remove it, or choose another name`, {
+    code: 'file-exists',
+  });

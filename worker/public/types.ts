@@ -3,6 +3,7 @@
 export type * from '../contents/disk-contents.js';
 export type * from './types.contracts.js';
 export type * from './types.conversion.js';
+export type * from './types.convert-options.js';
 export type * from './types.image.js';
 export type * from './types.info.js';
 export type * from './types.places.js';

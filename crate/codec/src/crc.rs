@@ -62,6 +62,11 @@ pub fn of_zeros(len: u64) -> u32 {
     !times(u32::MAX, x_to_bytes(len))
 }
 
+/// Returns the CRC of bytes with the CRC `crc`, followed by `len` zeros.
+pub fn with_zeros(crc: u32, len: u64) -> u32 {
+    if len == 0 { crc } else { joined(crc, of_zeros(len), len) }
+}
+
 /// Returns the remainder of a message with remainder `before`, followed by `bytes`.
 fn remainder(before: u32, bytes: &[u8]) -> u32 {
     remainder_by(&BYTES, before, bytes)

@@ -1,8 +1,34 @@
 //! The GUID partition table (GPT) of a disk (UEFI Specification 2.10, chapter 5), and its move to the end of a disk that grows.
 
-use super::reshape::Patch;
-use crate::offsets::{le32, le64};
+use crate::offsets::{GuestRange, le32, le64};
 use decant_codec::crc;
+
+/// A range of the disk with other bytes than in the image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Patch {
+    /// The guest offset.
+    pub(super) start: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Patch {
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// Puts the bytes into `chunk`, a part of the disk from `start` on, as far as they belong there.
+    pub(super) fn apply(&self, start: u64, chunk: &mut [u8]) {
+        let (first, end) = (self.start.max(start), self.end().min(start + chunk.len() as u64));
+        if first < end {
+            let bytes = &self.bytes[(first - self.start) as usize..(end - self.start) as usize];
+            chunk[(first - start) as usize..(end - start) as usize].copy_from_slice(bytes);
+        }
+    }
+
+    pub(super) fn range(&self) -> GuestRange {
+        GuestRange::from(self.start..self.end())
+    }
+}
 
 /// The length of the start of the disk that [`Gpt::find`] reads, in bytes: two sectors of the largest size.
 pub(super) const START: u64 = 2 * 4096;

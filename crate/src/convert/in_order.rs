@@ -1,10 +1,10 @@
 //! Plans jobs for a streamed disk. Reads and decodes one chunk at a time and puts it on a shelf, where its job finds
 //! it.
 
-use super::gpt::{self, Gpt, Unmoved};
+use super::gpt::{self, Gpt, Patch, Unmoved};
 use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
-use super::reshape::{self, Change, Patch, Settled};
+use super::reshape::{self, Change, Settled};
 use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::container::part::PartDecoder;
 use crate::disk::info::{Capacity, ContainerInfo, Notice};

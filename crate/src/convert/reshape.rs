@@ -1,8 +1,7 @@
 //! The disk of an output that is not quite that of the image: larger, with a backup GPT at its new end. The rewritten ranges lie over
 //! the extents of the image, so every output is right by itself.
 
-use super::gpt::{self, Gpt, Unmoved};
-use super::sum::with_zeros;
+use super::gpt::{self, Gpt, Patch, Unmoved};
 use super::{layout_of, read};
 use crate::compress::crc;
 use crate::disk::extent::{CheckedWalk, Extent, ExtentKind, ExtentWalk, Extents};
@@ -50,33 +49,6 @@ pub(super) fn smaller(wanted: u64, size: u64, is_whole: bool) -> Error {
 pub(super) fn gpt_not_at_end() -> Notice {
     let message = "The backup GPT is not at the end of the disk, which became larger; move it with --fix-gpt (fixGpt), or in the guest";
     Notice::new("gpt-not-at-end", message)
-}
-
-/// A range of the disk with other bytes than in the image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Patch {
-    /// The guest offset.
-    pub(super) start: u64,
-    pub(super) bytes: Vec<u8>,
-}
-
-impl Patch {
-    fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
-    }
-
-    /// Puts the bytes into `chunk`, a part of the disk from `start` on, as far as they belong there.
-    pub(super) fn apply(&self, start: u64, chunk: &mut [u8]) {
-        let (first, end) = (self.start.max(start), self.end().min(start + chunk.len() as u64));
-        if first < end {
-            let bytes = &self.bytes[(first - self.start) as usize..(end - self.start) as usize];
-            chunk[(first - start) as usize..(end - start) as usize].copy_from_slice(bytes);
-        }
-    }
-
-    pub(super) fn range(&self) -> GuestRange {
-        GuestRange::from(self.start..self.end())
-    }
 }
 
 /// The disk of an output.
@@ -231,11 +203,11 @@ impl Reshaped {
         let (mut change, mut at) = (0, 0);
         for Patch { start, bytes } in self.changes.iter().filter(|change| change.start < size) {
             let bytes = &bytes[..bytes.len().min((size - start) as usize)];
-            change = crc::joined(with_zeros(change, start - at), crc::crc32(bytes), bytes.len() as u64);
+            change = crc::joined(crc::with_zeros(change, start - at), crc::crc32(bytes), bytes.len() as u64);
             at = start + bytes.len() as u64;
         }
         // The CRC is linear but for a constant, which is that of zeros.
-        sum ^ with_zeros(change, size - at) ^ crc::of_zeros(size)
+        sum ^ crc::with_zeros(change, size - at) ^ crc::of_zeros(size)
     }
 }
 

@@ -17,16 +17,11 @@ pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool
         if start >= range.end {
             break;
         }
-        sum = with_zeros(sum, start - at);
+        sum = crc::with_zeros(sum, start - at);
         sum = crc::joined(sum, crc::crc32(&bytes[from..from + output_len]), output_len as u64);
         at = start + output_len as u64;
     }
-    with_zeros(sum, range.end - at)
-}
-
-/// The CRC of bytes with the CRC `sum`, and `len` zeros after them.
-pub(super) fn with_zeros(sum: u32, len: u64) -> u32 {
-    if len == 0 { sum } else { crc::joined(sum, crc::of_zeros(len), len) }
+    crc::with_zeros(sum, range.end - at)
 }
 
 /// Joins the CRCs of the parts of a disk, in any order, and compares the result with the CRC that a container states.

@@ -101,7 +101,7 @@ fn cowd() {
     let rows: &[Row] = &[
         ("nothing", &[], Same),
         ("version", &[(4, &le32(2))], Fails(Unsupported, "In 'x.vmdk'")),
-        ("a smaller capacity", &[(12, &le32(40))], Fails(Corrupt, "but the descriptor states 32768 bytes")),
+        ("a smaller capacity", &[(12, &le32(40))], Fails(Corrupt, "bytes, but the descriptor states")),
         ("grain", &[(16, &le32(0))], Fails(Corrupt, "grain size")),
         ("directory", &[(20, &le32(1 << 20))], Fails(Corrupt, "the grain directory")),
         ("directory's size", &[(24, &le32(0))], Fails(Corrupt, "too small")),

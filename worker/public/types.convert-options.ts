@@ -1,0 +1,63 @@
+// The public types of a conversion's options.
+
+import type { Progress } from './types.conversion.js';
+import type { ImageBase } from './types.image.js';
+
+/** How to convert an image. */
+export interface CommonConvertOptions {
+  /**
+   * The name of the place where the disk will run, such as `azure`; `Image.places` lists them. Chooses `format` and
+   * `formatOptions`, or completes and checks those that are given. Fails with `usage` for a format that the place does not accept
+   * (`place-format`), and with `limit` for a disk that is too large or too small for it (`place-limit`), before anything is read.
+   */
+  for?: string;
+  /** The name of one of `Image.formats`; by default `raw`. */
+  format?: string;
+  /** The values of the format's options, by name. */
+  formatOptions?: Record<string, string>;
+  /**
+   * The further disks of a machine, for `ova`: opened images, whose disks follow the image's own in this order. They may have different
+   * formats, and stay open. The result is about all disks; notices name theirs. Fails with `usage` for formats of one disk (`one-disk`).
+   */
+  disks?: readonly ImageBase[];
+  /**
+   * The size of the disk, at least that of the image; rounded up to 512 bytes. Zeros are added at the end, and the guest sees a larger disk.
+   * Fails with `usage` (`size-smaller`) if the disk would become smaller: before anything is read, unless the disk is streamed. Not with
+   * `disks`.
+   */
+  size?: number;
+  /**
+   * Whether the backup GPT is moved to the end of the disk, as `sgdisk -e` does: programs look for it there. By default it is moved if the
+   * output format rounds the size up, and its primary GPT is intact. `true`: also after `size`, or if another program made the disk larger.
+   * Fails with `corrupt` (`gpt-damaged`) if the primary GPT is damaged, and with `unsupported` (`size-needed`) for a stream of unknown size.
+   */
+  fixGpt?: boolean;
+  /**
+   * Allows a compressed qcow2 or an OVA to read and compress the images twice. A target that takes bytes in ascending order only, such as a
+   * stream, needs that or `spool`, since the header depends on all data. By default false: such a conversion fails with
+   * `ascending-only`.
+   */
+  twoPass?: boolean;
+  /**
+   * The upper bound on the memory of all buffers: 32 MiB to 2 GiB. By default 48 MiB for each worker (16 MiB in Node), and
+   * 32 MiB more if a source has `expect`.
+   */
+  memory?: number;
+  /**
+   * Keeps progress if the conversion ends early, and continues from there when the same disk is converted to the same output
+   * with `resume` again. Works for outputs that are not compressed, and sources with a `state` (files, and most servers). The
+   * output is a path (Node), `{ opfs }` or `{ download }` (browsers), or a target that `resumes`; any other is refused with
+   * `usage`. Progress is deleted after a week. It is also deleted when the output is made without `resume`, except for a
+   * download.
+   */
+  resume?: boolean;
+  /**
+   * Computes the SHA-256 of the output while it is written: `Result.sha256`. Only where all bytes pass in ascending order: streams
+   * and uploads that are neither resumed nor begun by their end. Elsewhere it does nothing: see `sha256`.
+   */
+  sha256?: boolean;
+  /** Cancels the conversion. */
+  signal?: AbortSignal;
+  /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */
+  onProgress?: (progress: Progress) => void;
+}
