@@ -22,7 +22,7 @@ const PLACES: [place: string, format: string, next: string | undefined][] = [
   ['xen', 'vpc', 'vm=$(xe vm-install '],
   ['nutanix', 'qcow2', 'acli image.create '],
   ['kubevirt', 'qcow2', 'virtctl image-upload '],
-  ['harvester', 'qcow2', 'kubectl create -f - '],
+  ['harvester', 'qcow2', 'printf %s '],
   ['forklift', 'ova', 'cp '],
   ['incus', 'qcow2', 'incus image '],
   ['utm', 'qcow2', undefined],

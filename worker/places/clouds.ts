@@ -64,7 +64,7 @@ export const azure: KnownPlace = {
 
 /** The hardware, for a comment. */
 const hardwareOf = (cpus: number | undefined, memory: number | undefined): string =>
-  `The machine had ${[cpus && `${cpus} CPUs`, memory && `${memory} MiB of memory`].filter(Boolean).join(' and ')}`;
+  `The machine had ${[cpus && `${cpus} CPU${cpus === 1 ? '' : 's'}`, memory && `${memory} MiB of memory`].filter(Boolean).join(' and ')}`;
 
 export const aws: KnownPlace = {
   name: 'aws',
@@ -78,25 +78,29 @@ export const aws: KnownPlace = {
         Format: nameInCloud(format),
         UserBucket: { S3Bucket: bucket, S3Key: object },
       }));
+      // An OVA is a machine.
+      const imports = disks[0].format === OVA.name ? containers.map((container) => [container]) : [containers];
       const options = [
         ...(firmware ? ['--boot-mode', firmware === 'efi' ? 'uefi' : 'legacy-bios'] : []),
         ...(system ? ['--platform', system === 'windows' ? 'Windows' : 'Linux'] : []),
       ];
       return [
         ...disks.map(({ path, object }) => sh`aws s3 cp ${path} ${word`s3://${bucket}/${object}`}`),
-        sh`aws ec2 import-image ${options} --disk-containers ${json(containers)}`,
+        ...imports.map((containers) => sh`aws ec2 import-image ${options} --disk-containers ${json(containers)}`),
       ];
     },
   },
 };
 
-/** Options for a machine of as many CPUs and as much memory, if Google makes such machines. */
+/** Options for a machine of at least as many CPUs and as much memory, if Google makes such machines. */
 function customOnGoogle({ cpus, memory }: Machine): string[] {
-  if (!cpus || !memory || (cpus > 1 && cpus % 2 === 1) || cpus > 96) return [];
-  const most = Math.floor(cpus * 6.5) * 1024;
-  const least = cpus * 1024;
-  const custom = Math.min(Math.max(Math.ceil(memory / 256) * 256, least), most);
-  return custom < memory ? [] : ['--custom-cpu', String(cpus), '--custom-memory', `${custom}MB`];
+  if (!cpus || !memory) return [];
+  // Google takes one CPU, or an even number.
+  const count = cpus === 1 ? 1 : cpus + (cpus % 2);
+  const most = Math.floor(count * 6.5) * 1024;
+  const least = count * 1024;
+  const custom = Math.max(Math.ceil(memory / 256) * 256, least);
+  return count > 96 || custom > most ? [] : ['--custom-cpu', String(count), '--custom-memory', `${custom}MB`];
 }
 
 export const google: KnownPlace = {
@@ -111,12 +115,15 @@ export const google: KnownPlace = {
   },
   next: {
     commands(machine, own) {
-      const { name, firmware, system, disks } = machine;
+      const { name, cpus, memory, firmware, system, disks } = machine;
       const [bucket, zone] = [own('BUCKET'), own('ZONE')];
       const features = [firmware === 'efi' ? 'UEFI_COMPATIBLE' : '', system === 'windows' ? 'WINDOWS' : ''];
       const needed = features.filter(Boolean);
       const [first, ...others] = disks;
       const data = others.map(({ name: disk }) => `--create-disk=image=${disk}`);
+      const custom = customOnGoogle(machine);
+      const isOwn = custom.length === 0 && (cpus || memory);
+      const size = isOwn ? ['--machine-type', own('MACHINE_TYPE')] : custom;
       return [
         ...disks.flatMap((disk) => {
           const isFirst = disk === first && needed.length > 0;
@@ -125,7 +132,8 @@ export const google: KnownPlace = {
             sh`gcloud compute images create ${disk.name} --source-uri ${word`gs://${bucket}/${disk.object}`} ${isFirst ? [`--guest-os-features=${needed.join(',')}`] : []}`,
           ];
         }),
-        sh`gcloud compute instances create ${name} --zone ${zone} --image ${first.name} ${[...customOnGoogle(machine), ...data]}`,
+        ...(isOwn ? [comment(`${hardwareOf(cpus, memory)}: choose a MACHINE_TYPE that has as much`)] : []),
+        sh`gcloud compute instances create ${name} --zone ${zone} --image ${first.name} ${[...size, ...data]}`,
       ];
     },
   },
@@ -152,11 +160,15 @@ export const openstack: KnownPlace = {
         ...(bus ? [`hw_disk_bus=${bus}`] : []),
         ...(system === 'windows' ? ['hw_vif_model=e1000'] : []),
         ...(system ? [`os_type=${system}`] : []),
-      ].flatMap((property) => ['--property', property]);
+      ];
+      const propertiesOf = (at: number, format: string) =>
+        [...(at === 0 ? properties : []), ...(format === VMDK.name ? ['vmware_disktype=streamOptimized'] : [])].flatMap(
+          (property) => ['--property', property],
+        );
       return [
         ...disks.map(
           ({ name: disk, format, path }, at) =>
-            sh`openstack image create ${disk} --disk-format ${format} --container-format bare --file ${path} ${at === 0 ? properties : []}`,
+            sh`openstack image create ${disk} --disk-format ${format} --container-format bare --file ${path} ${propertiesOf(at, format)}`,
         ),
         ...others.map(
           ({ name: disk, virtualSize }) =>

@@ -231,7 +231,8 @@ export const hyperv: KnownPlace = {
           : []),
         // Hyper-V opens no file that NTFS holds as sparse.
         ...[first, ...others].map(({ path }) => powershell`fsutil sparse setflag ${path} 0`),
-        powershell`New-VM -Name ${name} -Generation ${generation} -MemoryStartupBytes ${memory}MB -VHDPath ${first.path}`,
+        // Hyper-V takes only even numbers of MiB.
+        powershell`New-VM -Name ${name} -Generation ${generation} -MemoryStartupBytes ${memory + (memory % 2)}MB -VHDPath ${first.path}`,
         ...(cpus ? [powershell`Set-VMProcessor -VMName ${name} -Count ${cpus}`] : []),
         // By default only what Microsoft has signed for Windows boots.
         ...(generation === 2 && system !== 'windows'
@@ -307,7 +308,7 @@ export const kubevirt: KnownPlace = {
         comment(
           'or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
         ),
-        sh`kubectl apply -f - <<< "$(virtctl create vm --name=${name} --run-strategy=Halted --memory=${memory}Mi ${volumes})"`,
+        sh`virtctl create vm --name=${name} --run-strategy=Halted --memory=${memory}Mi ${volumes} | kubectl apply -f -`,
         ...(Object.keys(domain).length > 0 ? [sh`kubectl patch vm ${name} --type=merge --patch=${patch}`] : []),
         sh`virtctl start ${name}`,
       ];
@@ -333,7 +334,7 @@ export const harvester: KnownPlace = {
             metadata: { name, namespace: 'default' },
             spec: { displayName: name, sourceType: 'download', url: word`https://${own('HOST')}/${object}` },
           };
-          return sh`kubectl create -f - <<< ${json(image)}`;
+          return sh`printf %s ${json(image)} | kubectl create -f -`;
         }),
   },
 };

@@ -111,10 +111,21 @@ function named(made: [MadeDisk, ...MadeDisk[]]): [NamedDisk, ...NamedDisk[]] {
     let name = plain(stem);
     for (let number = 2; taken.has(name); number++) name = `${plain(stem, MOST - 4)}-${number}`;
     taken.add(name);
-    const path = file.startsWith('-') ? `./${file}` : file;
-    return { ...disk, path, name, object: `${name}.${extensionOf(format)}`, controller: hardware?.controller };
+    return {
+      ...disk,
+      path: pathOf(file),
+      name,
+      object: `${name}.${extensionOf(format)}`,
+      controller: hardware?.controller,
+    };
   });
   return [first!, ...others];
+}
+
+/** Returns `file` so that no program takes it for an option, or its beginning for the name of a server, as tar does before a colon. */
+function pathOf(file: string): string {
+  const isOnDrive = /^[a-z]:[\\/]/i.test(file);
+  return !isOnDrive && /^-|^[^\\/]*:/.test(file) ? `./${file}` : file;
 }
 
 /** The longest name. */
@@ -123,6 +134,9 @@ const MOST = 60;
 /** Returns a name that all places accept: at most `most` lower-case letters, digits and dashes, beginning with a letter. */
 function plain(name: string, most = MOST): string {
   const letters = name
+    // Letters without their accents: ü is u.
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^[^a-z]+|-+$/g, '');

@@ -6,7 +6,7 @@ import type { Word } from './words.js';
 
 /** A converted disk, with its names for commands. */
 export interface NamedDisk extends MadeDisk {
-  /** The path of the file. No program takes it for an option. */
+  /** The path of the file. No program takes it for an option or a server. */
   path: string;
   /** A name for an image or a disk: lower-case letters, digits and dashes. No other disk has it. */
   name: string;

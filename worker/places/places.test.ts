@@ -260,6 +260,21 @@ describe('commands carry the hardware of the machine', () => {
       ],
     ],
     [
+      'AWS, two OVAs',
+      'aws',
+      disks('ova', {}),
+      [
+        'aws s3 cp web.ova s3://BUCKET/web.ova',
+        'aws s3 cp data.ova s3://BUCKET/data.ova',
+        ...['web', 'data'].map(
+          (name) =>
+            `aws ec2 import-image --disk-containers '${JSON.stringify([
+              { Format: 'OVA', UserBucket: { S3Bucket: 'BUCKET', S3Key: `${name}.ova` } },
+            ])}'`,
+        ),
+      ],
+    ],
+    [
       'Google, two disks with EFI',
       'google',
       disks('tar.gz', LINUX),
@@ -285,6 +300,15 @@ describe('commands carry the hardware of the machine', () => {
       ],
     ],
     [
+      'OpenStack, a VMDK',
+      'openstack',
+      one('vmdk'),
+      [
+        'openstack image create web --disk-format vmdk --container-format bare --file web.vmdk --property vmware_disktype=streamOptimized',
+        'openstack server create web --image web --flavor FLAVOR --network NETWORK --wait',
+      ],
+    ],
+    [
       'Hyper-V, EFI',
       'hyperv',
       disks('vhdx', LINUX),
@@ -295,6 +319,15 @@ describe('commands carry the hardware of the machine', () => {
         'Set-VMProcessor -VMName web -Count 4',
         'Set-VMFirmware -VMName web -EnableSecureBoot Off',
         'Add-VMHardDiskDrive -VMName web -Path data.vhdx',
+      ],
+    ],
+    [
+      'Hyper-V, an odd number of MiB',
+      'hyperv',
+      one('vhdx', { memory: 2 ** 30 + 1 }),
+      [
+        'fsutil sparse setflag web.vhdx 0',
+        'New-VM -Name web -Generation 1 -MemoryStartupBytes 1026MB -VHDPath web.vhdx',
       ],
     ],
     [
@@ -379,7 +412,7 @@ describe('commands carry the hardware of the machine', () => {
         'virtctl image-upload dv web --size=4Gi --image-path=web.qcow2',
         'virtctl image-upload dv data --size=4Gi --image-path=data.qcow2',
         '# or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
-        'kubectl apply -f - <<< "$(virtctl create vm --name=web --run-strategy=Halted --memory=8192Mi --volume-pvc=src:web --volume-pvc=src:data)"',
+        'virtctl create vm --name=web --run-strategy=Halted --memory=8192Mi --volume-pvc=src:web --volume-pvc=src:data | kubectl apply -f -',
         'kubectl patch vm web --type=merge --patch=\'{"spec":{"template":{"spec":{"domain":{"cpu":{"cores":4},"firmware":{"bootloader":{"efi":{"secureBoot":false}}}}}}}}\'',
         'virtctl start web',
       ],
@@ -391,7 +424,7 @@ describe('commands carry the hardware of the machine', () => {
       [
         'virtctl image-upload dv web --size=4Gi --image-path=web.qcow2',
         '# or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
-        'kubectl apply -f - <<< "$(virtctl create vm --name=web --run-strategy=Halted --memory=2048Mi --volume-pvc=src:web)"',
+        'virtctl create vm --name=web --run-strategy=Halted --memory=2048Mi --volume-pvc=src:web | kubectl apply -f -',
         'virtctl start web',
       ],
     ],
@@ -401,17 +434,21 @@ describe('commands carry the hardware of the machine', () => {
     test(what, () => expect(linesFor(place, made)).toEqual(lines));
   }
 
-  for (const [what, hardware, options] of [
-    ['an odd number of CPUs', { cpus: 3, memory: 2 ** 33 }, ''],
+  for (const [what, hardware, options, had] of [
+    ['an odd number of CPUs', { cpus: 3, memory: 2 ** 33 }, ' --custom-cpu 4 --custom-memory 8192MB'],
     ['one CPU', { cpus: 1, memory: 2 ** 31 }, ' --custom-cpu 1 --custom-memory 2048MB'],
     ['little memory', { cpus: 4, memory: 2 ** 30 }, ' --custom-cpu 4 --custom-memory 4096MB'],
-    ['more memory than such a machine has', { cpus: 2, memory: 2 ** 36 }, ''],
-    ['no memory', { cpus: 2 }, ''],
-  ] as [string, MachineHardware, string][]) {
+    ['more memory than such a machine has', { cpus: 2, memory: 2 ** 36 }, '', '2 CPUs and 65536 MiB of memory'],
+    ['too many CPUs', { cpus: 97, memory: 2 ** 37 }, '', '97 CPUs and 131072 MiB of memory'],
+    ['one CPU, memory unknown', { cpus: 1 }, '', '1 CPU'],
+    ['nothing known', {}, ''],
+  ] as [string, MachineHardware, string, string?][]) {
     test(`Google, ${what}`, () => {
-      expect(linesFor('google', one('tar.gz', hardware)).at(-1)).toBe(
-        `gcloud compute instances create web --zone ZONE --image web${options}`,
-      );
+      const chosen = had === undefined ? '' : ' --machine-type MACHINE_TYPE';
+      expect(linesFor('google', one('tar.gz', hardware)).slice(2)).toEqual([
+        ...(had === undefined ? [] : [`# The machine had ${had}: choose a MACHINE_TYPE that has as much`]),
+        `gcloud compute instances create web --zone ZONE --image web${options}${chosen}`,
+      ]);
     });
   }
 
@@ -467,6 +504,7 @@ describe('names for machines and objects', () => {
     ['C:\\disks\\x.vhd', 'x'],
     ['2024-01 disk.raw', 'disk'],
     ['磁盘.raw', 'disk'],
+    ['Über Größe Ⅳ.raw', 'uber-gro-e-iv'],
     ['web.raw.zst', 'web'],
     [`${'a'.repeat(59)}--b.raw`, 'a'.repeat(59)],
   ]) {
@@ -487,6 +525,21 @@ describe('names for machines and objects', () => {
     const names = linesFor('linode', made).map((line) => line.split(' ')[3]);
     expect(names).toEqual(['disk', 'disk-2', 'a'.repeat(60), `${'a'.repeat(56)}-2`, `${'a'.repeat(56)}-3`]);
   });
+});
+
+describe('no program takes the path of a file for an option or a server', () => {
+  for (const [file, path] of [
+    ['-a.ova', './-a.ova'],
+    ['a:b.ova', './a:b.ova'],
+    ['d/a:b.ova', 'd/a:b.ova'],
+    ['/d/-a.ova', '/d/-a.ova'],
+    ['c:/d/a.ova', 'c:/d/a.ova'],
+    ['ab:/a.ova', './ab:/a.ova'],
+  ]) {
+    test(file!, () => {
+      expect(linesFor('forklift', { ...SIZES, file: file!, format: 'ova' })).toEqual([`cp ${path} SHARE/`]);
+    });
+  }
 });
 
 test('places accept formats that are written', () => {
