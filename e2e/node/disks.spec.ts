@@ -1,7 +1,16 @@
 // An archive with several disks: the command, and the API. crate/tests/disks.rs has all permutations.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
@@ -172,6 +181,25 @@ test('a failure stops the command, and complete files stay', ({ folder }) => {
     expect(lines).toEqual([expect.stringContaining('disk 1 of 2'), expect.stringContaining('data.qcow2')]);
     expect(readdirSync(made)).toEqual(['vm-disk1.raw']);
     isDisk(join(made, 'vm-disk1.raw'), disks[0]);
+  }
+});
+
+test('no disk replaces another one, or a file that the machine needs', ({ folder }) => {
+  const { ova, disks } = machine(folder);
+  // (the name of a link, its target, the message, complete files)
+  for (const [name, target, message, whole] of [
+    ['vm-disk2.raw', 'vm-disk1.raw', "vm-disk1.raw', which has another disk; choose another folder", true],
+    ['vm-disk1.raw', ova, "vm-disk1.raw' is the image itself; choose another output", false],
+  ] as const) {
+    const made = join(folder, name.replace('.raw', ''));
+    mkdirSync(made);
+    symlinkSync(target, join(made, name));
+    const before = readFileSync(ova);
+    const { status, stderr } = command('convert', ova, made);
+    expect(status).toBe(2);
+    expect(stderr).toContain(message);
+    expect(readFileSync(ova).equals(before)).toBe(true);
+    if (whole) isDisk(join(made, 'vm-disk1.raw'), disks[0]);
   }
 });
 

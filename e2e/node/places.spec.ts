@@ -201,6 +201,7 @@ test('what the configuration does not state, the disk shows', ({ folder }) => {
   truncateSync(disk, 16 << 20);
   run('/usr/sbin/sfdisk', ['-q', disk], { input: `label: gpt\nsize=4MiB, type=${esp}\ntype=linux\n` });
   const { stderr } = decant('convert', '-f', 'raw', '--for', 'hyperv', disk, join(folder, 'disk.vhdx'));
+  expect(stderr).toContain('decant: next, in PowerShell:\n');
   expect(stderr).toContain('-Generation 2 ');
   expect(stderr).toContain('note: Linux may need Hyper-V drivers in its initramfs');
 });

@@ -13,7 +13,7 @@ import type { ConvertCommand } from './command-output.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { ARCHIVES, COMPRESSED, endingIn, MACHINES, takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk } from './open-image.js';
-import { requireOutput } from './output-checks.js';
+import { requireNoneOf, requireOutput } from './output-checks.js';
 import { report } from './printing.js';
 import type { WaitingLines } from './progress.js';
 import { STANDARD_INPUT } from './standard-streams.js';
@@ -38,6 +38,7 @@ export async function convertAll(
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const outputs: string[] = [];
   const made: string[] = [];
   const forPlace: MadeDisk[] = [];
   let isWhole = true;
@@ -53,10 +54,12 @@ export async function convertAll(
         const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
+        await requireNoneOf(output, outputs);
         const converted = await convert([image], { ...command, output }, output, waiting, signal);
         isWhole &&= converted.isWhole;
         if (converted.made) forPlace.push(converted.made);
         isAnyEncrypted ||= isEncrypted(image);
+        outputs.push(output);
         made.push(`made '${shownText(output)}' from '${shownText(name)}', ${which}`);
       } finally {
         await image.close();

@@ -164,6 +164,7 @@ export function reportNextStep(place: string, disks: readonly MadeDisk[]): void 
   for (const { message, fields } of step.notices) report(`note: ${message}: ${fields.source}`);
   const placeholders = new Set(step.commands.flatMap(({ placeholders }) => placeholders));
   const own = placeholders.size === 0 ? '' : `, with your own ${[...placeholders].join(', ')}`;
-  if (step.commands.length > 0) report(`next${own}:`);
+  const shell = step.shell === 'powershell' ? ', in PowerShell' : '';
+  if (step.commands.length > 0) report(`next${shell}${own}:`);
   for (const { line } of step.commands) report(`  ${line}`);
 }

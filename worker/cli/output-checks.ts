@@ -72,6 +72,19 @@ export async function requireOtherFiles(output: string, read: string[]): Promise
   }
 }
 
+/** Fails with `usage` if `output` is one of the files `made`, each of which has another disk: through a link, for example. */
+export async function requireNoneOf(output: string, made: readonly string[]): Promise<void> {
+  const found = await find(output, STANDARD_OUTPUT, STDOUT);
+  for (const path of made) {
+    const file = await find(path, STANDARD_OUTPUT, STDOUT);
+    if (!found || !file || !(await overlap(found, file))) continue;
+    throw new DecantError(
+      'usage',
+      `'${output}' is the same file as '${path}', which has another disk; choose another folder`,
+    );
+  }
+}
+
 /** Resolves to the stats of `path`, or of `fd` if `path` is `standard`; `undefined` if they cannot be read. */
 const find = (path: string, standard: string, fd: number) => {
   const found = path === standard ? promisify(fstat)(fd, { bigint: true }) : stat(path, { bigint: true });
