@@ -1,7 +1,6 @@
 // Sentences for errors of Node's file system.
 
 import { DecantError, type ErrorKind } from './errors.js';
-import { shownText } from './shown.js';
 
 const REASONS: Record<string, string> = {
   ENOENT: 'there is no such file or folder',
@@ -56,6 +55,6 @@ export function fileError(thrown: unknown, kind: ErrorKind, doing: string): Deca
 
 /** The error for a file that is there already, and is not replaced. */
 export const fileExists = (path: string): DecantError =>
-  new DecantError('target', `'${shownText(path)}' is there already; remove it, or choose another name`, {
+  new DecantError('target', `'${path}' is there already; remove it, or choose another name`, {
     code: 'file-exists',
   });
