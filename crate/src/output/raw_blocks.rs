@@ -203,6 +203,13 @@ impl<I: Index> Assembler for BlockAssembler<I> {
     }
 
     fn finish(&mut self, writes: &mut Writes) -> Result<()> {
+        // Nothing is before the seek table of an empty disk, and a file of zstd is recognised by its first frame.
+        if self.end == 0 {
+            let (block, padding) = I::zero_block(0);
+            let len = block.len();
+            writes.own(0, block);
+            self.count(len, padding, 0, 1)?;
+        }
         for (bytes, times) in std::mem::take(&mut self.index).end() {
             let len = bytes.len() as u64 * times;
             writes.repeated(self.end, bytes, times);

@@ -172,11 +172,13 @@ pub fn is_zstd(path: &Path, disk: &[u8]) {
     let footer = file.len() - 9;
     assert_eq!((number(footer + 5), file[footer + 4]), (0x8f92_eab1, 0));
     let count = number(footer);
-    assert_eq!(count, disk.len().div_ceil(FRAME));
+    // An empty disk is an empty frame, by which programs recognise the file.
+    let frames: Vec<_> = if disk.is_empty() { vec![disk] } else { disk.chunks(FRAME).collect() };
+    assert_eq!(count, frames.len());
     let table = footer - 8 * count - 8;
     assert_eq!((number(table), number(table + 4)), (0x184d_2a5e, 8 * count + 9));
     let mut at = 0;
-    for (index, content) in disk.chunks(FRAME).enumerate() {
+    for (index, content) in frames.into_iter().enumerate() {
         let entry = table + 8 + 8 * index;
         let frame = &file[at..at + number(entry)];
         assert_eq!(number(entry + 4), content.len());
