@@ -45,8 +45,9 @@ test('all of a stream is data, and the moved GPT of a larger disk, too', ({ fold
   const script =
     "sfdisk -q disk.raw <<< 'label: gpt'; qemu-img convert -f raw -O qcow2 disk.raw disk.qcow2; gzip disk.raw";
   expect(run('bash', ['-e', '-c', script], { cwd: folder })).toMatchObject({ status: 0 });
-  const [raw, bmap] = [join(folder, 'out.raw'), join(folder, 'out.bmap')];
+  const raw = join(folder, 'out.raw');
   const rangesOf = (image: string) => {
+    const bmap = join(folder, `${image}.bmap`);
     const made = decant('convert', '--size', '40M', '--fix-gpt', '--bmap', bmap, join(folder, image), raw);
     expect(made.status).toBe(0);
     expect(run('bmaptool', ['copy', '--bmap', bmap, raw, join(folder, 'copy')]).status).toBe(0);
