@@ -1,7 +1,7 @@
 // Decodes an image in memory, by the shipped wasm, and discards the output.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { CancelHandle, initSync, OpenImage, Runner } from '../target/wasm/workers/index.js';
+import { CancelHandle, Conversion, initSync, OpenImage, Runner } from '../target/wasm/workers/index.js';
 
 const { module, bytes } = workerData;
 initSync({ module });
@@ -23,16 +23,9 @@ async function decode() {
   );
   const runner = new Runner([source], undefined, target);
   const start = performance.now();
-  await image.convert(
-    (job) => runner.run(job),
-    1,
-    32 << 20,
-    0,
-    output,
-    target,
-    () => {},
-    new CancelHandle(),
-  );
+  const conversion = new Conversion();
+  conversion.add(image, (job) => runner.run(job), 0);
+  await conversion.run(1, 32 << 20, output, target, () => {}, new CancelHandle());
   return performance.now() - start;
 }
 

@@ -3,7 +3,7 @@
 //     node count.mjs IMAGE
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { allocations, CancelHandle, initSync, OpenImage, Runner } from '../../target/wasm/workers/index.js';
+import { allocations, CancelHandle, Conversion, initSync, OpenImage, Runner } from '../../target/wasm/workers/index.js';
 
 const wasm = new URL('../../dist/decant.wasm', import.meta.url);
 initSync({ module: new WebAssembly.Module(readFileSync(wasm)) });
@@ -53,7 +53,9 @@ const dispatch = (/** @type {Uint8Array} */ job) => {
   return result;
 };
 const output = { format: 'raw', formatOptions: {}, twoPass: false, seconds: 0, random: new Uint8Array(16) };
-const { progress } = await image.convert(dispatch, 1, 32 << 20, 0, output, { object }, () => {}, new CancelHandle());
+const conversion = new Conversion();
+conversion.add(image, dispatch, 0);
+const { progress } = await conversion.run(1, 32 << 20, output, { object }, () => {}, new CancelHandle());
 const all = allocations() - before;
 closeSync(fd);
 
