@@ -119,7 +119,7 @@ fn sesparse() {
         ("grain", &[(24, &le64(16))], Fails(Unsupported, "grains of 16")),
         ("flags", &[(40, &le64(1))], Fails(Unsupported, "flags 0x1")),
         ("capacity", &[(16, &le64(1 << 60))], Fails(Limit, "2^53")),
-        ("a smaller capacity", &[(16, &le64(40))], Fails(Corrupt, "says 32768 (at byte 16 of the file)")),
+        ("a smaller capacity", &[(16, &le64(40))], Fails(Corrupt, "states 32768 bytes (at byte 16 of the file)")),
         ("volatile header", &[(SE_VOLATILE, &le64(1))], Fails(Corrupt, "volatile header")),
         ("its position", &[(80, &le64(u64::MAX))], Fails(Corrupt, "impossible position")),
         ("journal", &[(SE_VOLATILE + 24, &le64(1))], Fails(Unsupported, "journal")),
