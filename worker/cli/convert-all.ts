@@ -1,4 +1,4 @@
-// Converts all disks of an archive into a folder.
+// Converts all disks of an archive or a machine: into a folder, or into one output.
 
 import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -7,6 +7,7 @@ import { DecantError, type Member, toDecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp } from '../http/address.js';
+import type { AnyImage, Output } from '../node.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
@@ -76,8 +77,36 @@ export async function convertAll(
   return isWhole;
 }
 
+/** Converts `disks`, which are all disks of the image, into one `output`. Returns whether all of each disk could be read. */
+export async function convertMachine(
+  disks: readonly Member[],
+  open: OpenDisk,
+  command: ConvertCommand,
+  output: Output,
+  waiting: WaitingLines,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const images: AnyImage[] = [];
+  try {
+    for (const [at, { name }] of disks.entries()) {
+      const image = await open(at + 1)
+        .then(imageOf)
+        .catch((thrown) => {
+          throw failureOfDisk(thrown, name, at, disks.length);
+        });
+      images.push(image);
+    }
+    const { isWhole, made } = await convert(images, command, output, waiting, signal);
+    if (command.place !== undefined && made) reportNextStep(command.place, [made]);
+    if (!images.some(isEncrypted)) reportNotEncrypted(command);
+    return isWhole;
+  } finally {
+    for (const image of images) await image.close();
+  }
+}
+
 /** The failure `cause` as that of the disk `name`, number `at` of `count`. */
-export function failureOfDisk(cause: unknown, name: string, at: number, count: number): DecantError {
+function failureOfDisk(cause: unknown, name: string, at: number, count: number): DecantError {
   const { kind, code, fields, message } = toDecantError(cause);
   const ofDisk = { ...fields, disk: name };
   const which = `'${shownText(name)}', disk ${at + 1} of ${count}`;

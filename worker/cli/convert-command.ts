@@ -114,6 +114,7 @@ async function writeBmap(path: string, text: string): Promise<void> {
     await file.writeFile(text);
     await file.close();
   } catch (thrown) {
+    // The first failure is reported.
     await file.close().catch(() => {});
     await unlink(path).catch(() => {});
     throw failed(thrown);

@@ -74,7 +74,7 @@ export interface Converted {
   disks: ConvertedDisk[];
 }
 
-/** What a conversion has found out about a disk. */
+/** The result for one disk of a conversion. */
 export interface ConvertedDisk {
   virtualSize: number;
   rewritten: DiskRange[];

@@ -39,7 +39,7 @@ impl<'a, E> DiskSource<'a, E> {
     }
 }
 
-/// What a disk is read from.
+/// The source of a disk: an opened image, perhaps changed, or a stream.
 pub(super) enum Content<'a> {
     Image(&'a Image, Option<Rc<Reshaped>>),
     InOrder(&'a InOrder<'a>),

@@ -47,7 +47,7 @@ struct Growth {
     change: Change,
     /// The size before the output format rounds it up, and after that. `None` if they are known only at the end.
     sizes: Option<(u64, u64)>,
-    /// What is rewritten, once the start of the disk has been read.
+    /// The rewritten ranges. Empty until the start of the disk has been read.
     patches: Rc<RefCell<Vec<Patch>>>,
 }
 
@@ -287,8 +287,8 @@ impl InOrderPlanner {
         Ok(job)
     }
 
-    /// Checks that the disk of the stream, of which `size` bytes are known, fits: to its end if `is_whole`. Fails with `corrupt` if it does not
-    /// have the size that was stated, and with `usage` if it would become smaller.
+    /// Checks the size of the disk after `size` bytes of the stream, which are all if `is_whole`. Fails with `corrupt` if the disk does not have
+    /// the stated size, and with `usage` if the output would make it smaller.
     fn check_size(&self, size: u64, is_whole: bool) -> Result<()> {
         match (self.disk.size, self.growth.change.size) {
             (Some(stated), _) if size > stated || is_whole && size != stated => Err(other_size(stated)),

@@ -80,11 +80,11 @@ pub struct ConvertedDisks {
     pub progress: Progress,
     /// The size of the output, in bytes.
     pub output_size: u64,
-    /// What is known of each disk.
+    /// The results for the disks, in their order.
     pub disks: Vec<ConvertedDisk>,
 }
 
-/// What a conversion has found out about a disk.
+/// The result for one disk of a conversion.
 #[derive(Debug)]
 pub struct ConvertedDisk {
     /// The size of the disk that the guest sees, in bytes.

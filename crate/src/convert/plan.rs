@@ -122,7 +122,7 @@ impl Planner {
         }
     }
 
-    /// Plans the disk of `reshaped` instead, of which `extents` are a pass.
+    /// Plans jobs for the changed disk `reshaped` of `image`. The extents must come from [`Reshaped::extents`].
     pub(super) fn reshaped(self, reshaped: &Reshaped, image: &Image) -> Self {
         Self { files: reshaped.files(image), virtual_size: reshaped.size, ..self }
     }

@@ -60,7 +60,7 @@ pub struct Reshaped {
     pub(super) size: u64,
     /// Ascending.
     pub(super) patches: Rc<[Patch]>,
-    /// What the CRC-32 of the image's disk has to be combined with, so that it is the one of the image's bytes.
+    /// The image's bytes XOR the rewritten ones. They lead from the CRC-32 of this disk to that of the image's disk.
     changes: Vec<Patch>,
     pub(super) notices: Vec<Notice>,
 }
@@ -100,7 +100,7 @@ pub async fn reshaped(
     Ok((layout, Reshaped { virtual_size, size: disk_size, patches: patches.into(), changes, notices }))
 }
 
-/// What is rewritten, and what a person should know about the GPT.
+/// The ranges to rewrite, and the notices about the GPT.
 #[derive(Default)]
 pub(super) struct Settled {
     pub(super) patches: Vec<Patch>,

@@ -97,7 +97,7 @@ impl Conversion {
     }
 
     /// Converts the disks to `target`, in the format of `output`, in the memory of `workers` workers. Returns the final progress, the size
-    /// of the output, and what was found out about each disk.
+    /// of the output, and the result for each disk.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn run(
         self,
