@@ -186,6 +186,13 @@ test.each([0, -1, 1.5, Number.NaN, 2 ** 53, '5', null, true])('size %o is refuse
   expect(() => settleSize({ size: size as number })).toThrow(expect.objectContaining({ kind: 'usage' }));
 });
 
+test.each([
+  [{ disks: 'a' }, "'disks' must be an array"],
+  [{ disks: [{}], size: 1 }, "'size' is for one disk: leave out 'disks', or state one disk (--disk)"],
+])('%j is refused', (options, message) => {
+  expect(() => checkConversion('a', options as object, [])).toThrow(usage(message));
+});
+
 test('fixGpt is a boolean', () => {
   expect(() => checkConversion('a', { fixGpt: 'yes' } as object, [])).toThrow(usage("'fixGpt' must be true or false"));
 });

@@ -168,7 +168,8 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined, formatOptions = {} } = options;
   if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
   if (!Array.isArray(disks)) throw new DecantError('usage', "'disks' must be an array");
-  if (disks.length > 0 && options.size !== undefined) throw new DecantError('usage', "'size' is for one disk");
+  if (disks.length > 0 && options.size !== undefined)
+    throw new DecantError('usage', "'size' is for one disk: leave out 'disks', or state one disk (--disk)");
   checkObject('formatOptions', formatOptions);
   for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries(formatOptions))) {
     if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
