@@ -87,6 +87,7 @@ async function shownBy(sessions: ImageSessions, info: AnyInfo, signal: AbortSign
   const session = await sessions.acquire(signal);
   try {
     const read = (offset: number, length: number) => readRange(session, offset, length, signal);
+    // A disk that cannot be read shows nothing. The conversion reports the damage.
     const contents = await contentsOf(read, info.virtualSize ?? 0).catch(() => undefined);
     return contents ? hardwareShown(contents) : {};
   } finally {

@@ -51,6 +51,7 @@ export class LooseMachine implements Target {
   /** Fails with `target` if one of the files is there already, as far as their names are known before. */
   async open(): Promise<void> {
     for (const name of [`${this.#name}.ovf`, `${this.#name}.mf`, this.#diskName(1)]) {
+      // A folder that cannot be searched fails when the file is made.
       const found = await stat(join(this.#folder, name)).catch(() => undefined);
       if (found) throw fileExists(join(this.#folder, name));
     }
@@ -84,6 +85,7 @@ export class LooseMachine implements Target {
   }
 
   async abort(): Promise<void> {
+    // The files are removed, so data that was not written does not matter.
     for (const { handle } of this.#disks) await handle.close().catch(() => {});
     const left: string[] = [];
     for (const path of this.#made) await unlink(path).catch(() => left.push(path));

@@ -149,7 +149,7 @@ impl Gpt {
         Ok((place * self.sector, len))
     }
 
-    /// Moves the backup of the GPT to the end of a disk of `disk_size` bytes, as `sgdisk -e` does. Returns what is rewritten, ascending.
+    /// Moves the backup of the GPT to the end of a disk of `disk_size` bytes, as `sgdisk -e` does. Returns the rewritten ranges, ascending.
     /// `entries` are the bytes of [`Self::entries`].
     pub(super) fn moved(&self, entries: &[u8], disk_size: u64) -> Result<Vec<Patch>, Unmoved> {
         if crc::crc32(entries) != le32(&self.header, ENTRIES_CHECKSUM_AT) {

@@ -27,7 +27,7 @@ pub(super) struct Blocks {
     start: u64,
     /// The distance between the starts of two blocks in the file.
     distance: u64,
-    /// What is directly before each block.
+    /// The bytes directly before each block.
     bitmap: &'static [u8],
     kept: Kept,
     /// The number of blocks of the disk.

@@ -201,7 +201,7 @@ impl Writes {
         self.0.iter().map(Write::end).max().unwrap_or(0)
     }
 
-    /// Leaves a place for `len` bytes at `offset`, all of which [`Assembler::finish`] writes.
+    /// Leaves a place for `len` bytes at `offset`. [`Assembler::finish`] must write all of them.
     pub(crate) fn later(&mut self, offset: u64, len: u64) {
         if len > 0 {
             self.0.push(Write::Later { offset, len });

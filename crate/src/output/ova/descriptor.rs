@@ -20,7 +20,7 @@ const DISK: u8 = 17;
 pub(super) struct Controller {
     /// Its name as an option.
     pub(super) name: &'static str,
-    /// What a person calls it.
+    /// The name for people.
     title: &'static str,
     resource_type: u8,
     sub_type: Option<&'static str>,
