@@ -5,6 +5,8 @@ import { closeHost, openHost } from '../support/host-page.js';
 import { images } from '../support/images.js';
 import { dragOver } from '../support/page.js';
 
+const FULL = { tag: '@full' };
+
 test.use({ isolated: false });
 
 test.afterEach(({ servers }) => closeHost(servers.plain));
@@ -13,11 +15,11 @@ const ELEMENT = '<decant-converter></decant-converter>';
 const OWN_TARGET = 'converter.output = () => ({ write() {}, close() {}, abort() {} });';
 const hasRates = (page: Page) => page.evaluate(() => localStorage.getItem('decant.probed') !== null);
 
-for (const [how, begin] of [
-  ['a file is dragged over it', (page: Page) => dragOver(page, images.zlib())],
-  ['the person looks for a file', (page: Page) => page.getByRole('button', { name: 'Choose' }).click()],
+for (const [how, begin, details] of [
+  ['a file is dragged over it', (page: Page) => dragOver(page, images.zlib()), {}],
+  ['the person looks for a file', (page: Page) => page.getByRole('button', { name: 'Choose' }).click(), FULL],
 ] as const) {
-  test(`workers start and rates are estimated when ${how}`, async ({ page, servers }) => {
+  test(`workers start and rates are estimated when ${how}`, details, async ({ page, servers }) => {
     await openHost(page, servers.plain, ELEMENT, 'delete window.showOpenFilePicker;');
     await page.waitForLoadState('networkidle');
     expect(page.workers()).toEqual([]);
@@ -59,7 +61,7 @@ for (const [what, script, probed] of [
   ['that saves the disk itself needs no rates', OWN_TARGET, false],
   ['that saves it by the browser does', '', true],
 ] as const) {
-  test(`a page ${what}`, async ({ page, servers }) => {
+  test(`a page ${what}`, FULL, async ({ page, servers }) => {
     await count(page);
     await openHost(page, servers.plain, ELEMENT, script);
     await page.waitForLoadState('networkidle');
@@ -70,7 +72,7 @@ for (const [what, script, probed] of [
   });
 }
 
-test('a drag while an image is shown starts nothing', async ({ page, servers }) => {
+test('a drag while an image is shown starts nothing', FULL, async ({ page, servers }) => {
   await count(page);
   await openHost(page, servers.plain, ELEMENT);
   const release = await dragOver(page, images.zlib());

@@ -67,7 +67,7 @@ for (const [engine, details] of ENGINES) {
     });
   }
 
-  test(`${engine}: an image in a tar archive`, details, async ({ apiPage: page }) => {
+  test(`${engine}: an image in a tar archive`, { tag: '@full' }, async ({ apiPage: page }) => {
     const image = images.zlib();
     await giveFile(page, packed('packed-image.tar', `tar -cf - -C '${dirname(image)}' '${basename(image)}'`));
     expect(await convert(page, engine)).toEqual({ container: 'tar', known: true, size: DISK_SIZE, notices: [] });

@@ -97,10 +97,10 @@ for (const engine of ['threads', 'workers'] as const) {
   }
 }
 
-for (const [engine, details] of ENGINES) {
+for (const [engine] of ENGINES) {
   test(
     `${engine}: a cancel does not wait for the browser to read a file`,
-    details,
+    { tag: '@full' },
     async ({ apiPage: page, servers }) => {
       const { image, raw } = disk();
       holdFiles(servers.isolated, 8 << 20);
@@ -150,56 +150,60 @@ for (const { engine, target, tag = [] } of [
   });
 }
 
-test('options out of range, engines and outputs that cannot be', async ({ apiPage: page, isolated }) => {
-  expect(isolated).toBe(true);
-  await giveFile(page, images.kinds());
-  const failures = await page.evaluate(async () => {
-    const image = await window.decant.open(window.file);
-    const output = { opfs: 'out.raw' };
-    const attempts: [unknown, object][] = [
-      [output, { memory: 1 }],
-      [output, { memory: 2 ** 40 }],
-      ['/tmp/out.raw', {}],
-      [{ opfs: '' }, {}],
-      [{ opfs: 'a/../b' }, {}],
-      [{ opfs: '.decant-1/b' }, {}],
-      [null, {}],
-      [{ download: '' }, {}],
+test(
+  'options out of range, engines and outputs that cannot be',
+  { tag: '@full' },
+  async ({ apiPage: page, isolated }) => {
+    expect(isolated).toBe(true);
+    await giveFile(page, images.kinds());
+    const failures = await page.evaluate(async () => {
+      const image = await window.decant.open(window.file);
+      const output = { opfs: 'out.raw' };
+      const attempts: [unknown, object][] = [
+        [output, { memory: 1 }],
+        [output, { memory: 2 ** 40 }],
+        ['/tmp/out.raw', {}],
+        [{ opfs: '' }, {}],
+        [{ opfs: 'a/../b' }, {}],
+        [{ opfs: '.decant-1/b' }, {}],
+        [null, {}],
+        [{ download: '' }, {}],
+      ];
+      const failures: string[] = [];
+      for (const options of [{ workers: 0 }, { workers: 65 }, { workers: 1.5 }, { engine: 'steam' }]) {
+        await window.decant.open(window.file, options as never).then(
+          () => failures.push('done'),
+          (error) => failures.push(`${error.kind} ${error.message}`),
+        );
+      }
+      for (const [output, options] of attempts) {
+        await image.convert(output as never, options).then(
+          () => failures.push('done'),
+          (error) => failures.push(`${error.kind} ${error.message}`),
+        );
+      }
+      await image.close();
+      await image.convert(output).catch((error) => failures.push(`${error.kind} ${error.message}`));
+      return failures;
+    });
+    const parts = [
+      'from 1 to 64',
+      'from 1 to 64',
+      'from 1 to 64',
+      "'steam'",
+      'bytes',
+      'bytes',
+      'In a browser',
+      'not a valid file name',
+      'not a valid file name',
+      'not a valid file name',
+      'In a browser',
+      'a name',
+      'closed',
     ];
-    const failures: string[] = [];
-    for (const options of [{ workers: 0 }, { workers: 65 }, { workers: 1.5 }, { engine: 'steam' }]) {
-      await window.decant.open(window.file, options as never).then(
-        () => failures.push('done'),
-        (error) => failures.push(`${error.kind} ${error.message}`),
-      );
-    }
-    for (const [output, options] of attempts) {
-      await image.convert(output as never, options).then(
-        () => failures.push('done'),
-        (error) => failures.push(`${error.kind} ${error.message}`),
-      );
-    }
-    await image.close();
-    await image.convert(output).catch((error) => failures.push(`${error.kind} ${error.message}`));
-    return failures;
-  });
-  const parts = [
-    'from 1 to 64',
-    'from 1 to 64',
-    'from 1 to 64',
-    "'steam'",
-    'bytes',
-    'bytes',
-    'In a browser',
-    'not a valid file name',
-    'not a valid file name',
-    'not a valid file name',
-    'In a browser',
-    'a name',
-    'closed',
-  ];
-  expect(failures).toEqual(parts.map((part) => expect.stringMatching(new RegExp(`^usage .*${part}`))));
-});
+    expect(failures).toEqual(parts.map((part) => expect.stringMatching(new RegExp(`^usage .*${part}`))));
+  },
+);
 
 test.describe('without isolation', () => {
   test.use({ isolated: false });
@@ -320,7 +324,7 @@ test('closing an image ends its operations', async ({ apiPage: page }) => {
   expect((await storage(page)).names).toEqual([]);
 });
 
-test('a download continues while other conversions run', async ({ apiPage: page }, testInfo) => {
+test('a download continues while other conversions run', { tag: '@full' }, async ({ apiPage: page }, testInfo) => {
   await giveFile(page, disk().image);
   const downloads = [page.waitForEvent('download')];
   const both = page.evaluate(async () => {
@@ -429,7 +433,7 @@ for (const [when, script] of Object.entries(KILLING)) {
   });
 }
 
-test('a failure of worker.js is reported', async ({ apiPage: page, servers }) => {
+test('a failure of worker.js is reported', { tag: '@full' }, async ({ apiPage: page, servers }) => {
   const damage = "throw new Error('damaged by the test');";
   servers.isolated.alter = (path, text) => (path.endsWith('/worker.js') ? damage : text);
   await giveFile(page, images.zlib());
@@ -447,7 +451,7 @@ test('a failure of worker.js is reported', async ({ apiPage: page, servers }) =>
   expect((await storage(page)).names).toEqual([]);
 });
 
-test('a missing script is reported, and loaded again when it is back', async ({ apiPage: page }) => {
+test('a missing script is reported, and loaded again when it is back', { tag: '@full' }, async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());
   const open = () =>
     page.evaluate(() =>
@@ -463,23 +467,27 @@ test('a missing script is reported, and loaded again when it is back', async ({ 
   expect(await open()).toBe(undefined);
 });
 
-test('nothing happens at import, and workers end ten seconds after their last use', async ({ page }) => {
-  // Only the test advances the clock.
-  await page.clock.install({ time: 0 });
-  await page.goto('/blank');
-  // Later than even a slow machine arrives here.
-  await page.clock.pauseAt(3_600_000);
-  const requests: string[] = [];
-  page.on('request', (request) => requests.push(request.url()));
-  await loadApi(page);
-  expect(page.workers()).toHaveLength(0);
-  expect(requests.filter((url) => !url.endsWith('.js'))).toEqual([]);
-  // Large enough to start all workers.
-  await giveFile(page, images.plain());
-  expect((await attempt(page, { engine: 'workers', target: 'opfs' })).kind).toBe('done');
-  await page.clock.runFor(9999);
-  // A coordinator and two workers.
-  expect(page.workers()).toHaveLength(3);
-  await page.clock.runFor(1);
-  await expect.poll(() => page.workers().length).toBe(0);
-});
+test(
+  'nothing happens at import, and workers end ten seconds after their last use',
+  { tag: '@full' },
+  async ({ page }) => {
+    // Only the test advances the clock.
+    await page.clock.install({ time: 0 });
+    await page.goto('/blank');
+    // Later than even a slow machine arrives here.
+    await page.clock.pauseAt(3_600_000);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await loadApi(page);
+    expect(page.workers()).toHaveLength(0);
+    expect(requests.filter((url) => !url.endsWith('.js'))).toEqual([]);
+    // Large enough to start all workers.
+    await giveFile(page, images.plain());
+    expect((await attempt(page, { engine: 'workers', target: 'opfs' })).kind).toBe('done');
+    await page.clock.runFor(9999);
+    // A coordinator and two workers.
+    expect(page.workers()).toHaveLength(3);
+    await page.clock.runFor(1);
+    await expect.poll(() => page.workers().length).toBe(0);
+  },
+);

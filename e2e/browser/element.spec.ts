@@ -112,32 +112,36 @@ test('a cancel aborts the target of the page', async ({ page, servers }) => {
   expect(events).toContainEqual(['error', 'cancelled']);
 });
 
-for (const [where, element, taken] of [
-  ['elsewhere, by default', '<decant-converter></decant-converter>', false],
-  ['elsewhere, with whole-window', '<decant-converter whole-window></decant-converter>', true],
+for (const [where, element, taken, tag] of [
+  ['elsewhere, by default', '<decant-converter></decant-converter>', false, []],
+  ['elsewhere, with whole-window', '<decant-converter whole-window></decant-converter>', true, ['@full']],
 ] as const) {
-  test(`what is dropped ${where} is ${taken ? 'taken' : 'left alone'}`, async ({ page, servers }) => {
-    const note = `
+  test(
+    `what is dropped ${where} is ${taken ? 'taken' : 'left alone'}`,
+    { tag: [...tag] },
+    async ({ page, servers }) => {
+      const note = `
       addEventListener('dragover', (event) => event.preventDefault());
       addEventListener('drop', (event) => { event.preventDefault(); window.hasDropped = true; });`;
-    await openHost(page, servers.plain, element, note);
-    await page.locator('#elsewhere').scrollIntoViewIfNeeded();
-    const box = (await page.locator('#elsewhere').boundingBox())!;
-    await drop(page, images.zlib(), { x: box.x + 5, y: box.y + 5 });
-    if (!taken) {
-      await page.waitForFunction(() => 'hasDropped' in window);
-      // An accepted file changes the title at once.
-      const isUpdated = () =>
-        page.locator('decant-converter').evaluate((element) => (element as unknown as LitElement).updateComplete);
-      expect(await isUpdated()).toBe(true);
-      expect((await noted(page)).events).toEqual([]);
-      await drop(page, images.zlib());
-    }
-    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
-  });
+      await openHost(page, servers.plain, element, note);
+      await page.locator('#elsewhere').scrollIntoViewIfNeeded();
+      const box = (await page.locator('#elsewhere').boundingBox())!;
+      await drop(page, images.zlib(), { x: box.x + 5, y: box.y + 5 });
+      if (!taken) {
+        await page.waitForFunction(() => 'hasDropped' in window);
+        // An accepted file changes the title at once.
+        const isUpdated = () =>
+          page.locator('decant-converter').evaluate((element) => (element as unknown as LitElement).updateComplete);
+        expect(await isUpdated()).toBe(true);
+        expect((await noted(page)).events).toEqual([]);
+        await drop(page, images.zlib());
+      }
+      await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
+    },
+  );
 }
 
-test('texts are those of the language around, or of the page', async ({ page, servers }) => {
+test('texts are those of the language around, or of the page', { tag: '@full' }, async ({ page, servers }) => {
   await openHost(page, servers.plain, '<div lang="de-AT"><decant-converter></decant-converter></div>');
   await expect(page.getByRole('heading', { name: 'Festplattenabbild hier ablegen' })).toBeVisible();
   await choose(page, images.zlib());
@@ -153,7 +157,7 @@ test('texts are those of the language around, or of the page', async ({ page, se
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeVisible();
 });
 
-test('a page has its own header, help and colours', async ({ page, servers }) => {
+test('a page has its own header, help and colours', { tag: '@full' }, async ({ page, servers }) => {
   const element = '<decant-converter><h2 slot="header">Import a disk</h2><p slot="help">Ask us.</p></decant-converter>';
   const colours = `const sheet = new CSSStyleSheet(); sheet.replaceSync('decant-converter { --decant-accent: rgb(1, 2, 3) } decant-converter::part(card) { border-radius: 0 }'); document.adoptedStyleSheets = [sheet];`;
   await openHost(page, servers.plain, element, colours);
@@ -214,7 +218,7 @@ test('the contents of the disk are shown', async ({ page, servers }, testInfo) =
   await look(page, testInfo, 'inside');
 });
 
-test('a page offers its own places', async ({ page, servers }) => {
+test('a page offers its own places', { tag: '@full' }, async ({ page, servers }) => {
   const script = `
     converter.places = ['azure', { name: 'mine', label: 'My cloud', format: 'qcow2' }];
     converter.addEventListener('decant-place', ({ detail }) => { window.noted.place = detail; });`;
@@ -246,7 +250,7 @@ async function openHidden(page: Page, server: TestServer): Promise<void> {
 
 const notifications = async (page: Page) => (await noted(page)).events.filter(([type]) => type === 'notification');
 
-test('the end of a long conversion is announced if the page is hidden', async ({ page, servers }) => {
+test('the end of a long conversion is announced if the page is hidden', { tag: '@full' }, async ({ page, servers }) => {
   await openHidden(page, servers.plain);
   await choose(page, sparse(64 << 20).image);
   const goOn = await begin(page);

@@ -21,14 +21,14 @@ interface Row {
 /** Each engine with each target. */
 const SHORT: Row[] = [
   { isolated: true, engine: 'threads', workers: 2, image: 'plain', route: 'opfs' },
-  { isolated: true, engine: 'threads', workers: 3, image: 'scattered', route: 'handle' },
   { isolated: true, engine: 'threads', workers: 2, image: 'zlib', route: 'download' },
   { isolated: true, engine: 'workers', workers: 2, image: 'zlib', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 2, image: 'luks', route: 'handle' },
-  { isolated: false, engine: 'workers', workers: 2, image: 'zlib', route: 'download' },
 ];
 
 const FULL: Row[] = [
+  { isolated: true, engine: 'threads', workers: 3, image: 'scattered', route: 'handle' },
+  { isolated: false, engine: 'workers', workers: 2, image: 'zlib', route: 'download' },
   { isolated: true, engine: 'threads', workers: 1, image: 'zlib', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 2, image: 'tiny', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 2, image: 'zstd', route: 'opfs' },
@@ -120,38 +120,40 @@ for (const [engine, details] of ENGINES) {
   );
 }
 
-test('what is prepared for an engine is used by the conversion that follows, and a failure is reported', async ({
-  apiPage: page,
-}) => {
-  await giveFile(page, images.kinds());
-  for (const engine of ['threads', 'workers'] as const) {
-    const started = await page.evaluate(async (engine) => {
-      let workers = 0;
-      const original = window.Worker;
-      window.Worker = class extends original {
-        constructor(url: string | URL, options?: WorkerOptions) {
-          super(url, options);
-          workers += 1;
-        }
-      };
-      await window.decant.prepare({ engine, workers: 2 });
-      const prepared = workers;
-      const image = await window.decant.open(window.file, { engine, workers: 2 });
-      await image.convert({ opfs: 'out.raw' });
-      await image.close();
-      await window.decant.dispose();
-      window.Worker = original;
-      return { prepared, later: workers - prepared };
-    }, engine);
-    // A coordinator, and two workers, or one that starts threads.
-    expect(started, engine).toEqual({ prepared: engine === 'threads' ? 2 : 3, later: 0 });
-  }
-  const kinds = await page.evaluate(() =>
-    Promise.all(
-      [{ workers: 0 }, { engine: 'none' as 'auto' }].map((options) =>
-        window.decant.prepare(options).catch(({ kind }) => kind),
+test(
+  'what is prepared for an engine is used by the conversion that follows, and a failure is reported',
+  { tag: '@full' },
+  async ({ apiPage: page }) => {
+    await giveFile(page, images.kinds());
+    for (const engine of ['threads', 'workers'] as const) {
+      const started = await page.evaluate(async (engine) => {
+        let workers = 0;
+        const original = window.Worker;
+        window.Worker = class extends original {
+          constructor(url: string | URL, options?: WorkerOptions) {
+            super(url, options);
+            workers += 1;
+          }
+        };
+        await window.decant.prepare({ engine, workers: 2 });
+        const prepared = workers;
+        const image = await window.decant.open(window.file, { engine, workers: 2 });
+        await image.convert({ opfs: 'out.raw' });
+        await image.close();
+        await window.decant.dispose();
+        window.Worker = original;
+        return { prepared, later: workers - prepared };
+      }, engine);
+      // A coordinator, and two workers, or one that starts threads.
+      expect(started, engine).toEqual({ prepared: engine === 'threads' ? 2 : 3, later: 0 });
+    }
+    const kinds = await page.evaluate(() =>
+      Promise.all(
+        [{ workers: 0 }, { engine: 'none' as 'auto' }].map((options) =>
+          window.decant.prepare(options).catch(({ kind }) => kind),
+        ),
       ),
-    ),
-  );
-  expect(kinds).toEqual(['usage', 'usage']);
-});
+    );
+    expect(kinds).toEqual(['usage', 'usage']);
+  },
+);

@@ -101,7 +101,7 @@ for (const { engine, target, tag } of [
 }
 
 /** Each way of writing once: a file in a folder is written as one by its handle. */
-const VHDS_IN_SHORT = ['workers opfs', 'threads handle', 'threads stream'];
+const VHDS_IN_SHORT = ['workers opfs', 'threads stream'];
 
 for (const engine of ['threads', 'workers'] as const) {
   for (const target of ['opfs', 'folder', 'handle', 'stream'] as const) {

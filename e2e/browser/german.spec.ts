@@ -26,7 +26,7 @@ test('a whole conversion', async ({ page }, testInfo) => {
   await look(page, testInfo, 'german-done');
 });
 
-test('a file that is not a disk, and one that may not be', async ({ page }, testInfo) => {
+test('a file that is not a disk, and one that may not be', { tag: '@full' }, async ({ page }, testInfo) => {
   const note = testInfo.outputPath('note.txt');
   writeFileSync(note, 'no disk');
   await choose(page, note);

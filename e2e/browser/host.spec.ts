@@ -60,32 +60,34 @@ test('an image works inside the proxy of a framework', async ({ apiPage: page })
   expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
 });
 
-test('two copies of the package do not disturb each other, and know the errors of the other', async ({
-  apiPage: page,
-}) => {
-  const { image, raw } = sparse(64 << 20);
-  await giveFile(page, image);
-  const told = await page.evaluate(async () => {
-    const url = '/dist/browser.js?copy';
-    const other: Decant = await import(url);
-    const { decant } = window;
-    const convert = async (copy: Decant, opfs: string) => {
-      const image = await copy.open(window.file);
-      await image.convert({ opfs });
-      await image.close();
-    };
-    await Promise.all([convert(decant, 'one.raw'), convert(other, 'two.raw')]);
-    const failure: unknown = await other.open(new Blob(['no image'])).catch((error) => error);
-    const posted: unknown = structuredClone(JSON.parse(JSON.stringify(failure)));
-    return {
-      isOther: other !== decant,
-      known: [failure, posted, new Error('of somebody else'), undefined].map((each) => decant.DecantError.is(each)),
-      kind: decant.DecantError.is(posted) ? posted.kind : undefined,
-    };
-  });
-  expect(told).toEqual({ isOther: true, known: [true, true, false, false], kind: 'not-recognised' });
-  for (const name of ['one.raw', 'two.raw']) expect(await hashOpfs(page, name)).toBe(hashFile(raw));
-});
+test(
+  'two copies of the package do not disturb each other, and know the errors of the other',
+  { tag: '@full' },
+  async ({ apiPage: page }) => {
+    const { image, raw } = sparse(64 << 20);
+    await giveFile(page, image);
+    const told = await page.evaluate(async () => {
+      const url = '/dist/browser.js?copy';
+      const other: Decant = await import(url);
+      const { decant } = window;
+      const convert = async (copy: Decant, opfs: string) => {
+        const image = await copy.open(window.file);
+        await image.convert({ opfs });
+        await image.close();
+      };
+      await Promise.all([convert(decant, 'one.raw'), convert(other, 'two.raw')]);
+      const failure: unknown = await other.open(new Blob(['no image'])).catch((error) => error);
+      const posted: unknown = structuredClone(JSON.parse(JSON.stringify(failure)));
+      return {
+        isOther: other !== decant,
+        known: [failure, posted, new Error('of somebody else'), undefined].map((each) => decant.DecantError.is(each)),
+        kind: decant.DecantError.is(posted) ? posted.kind : undefined,
+      };
+    });
+    expect(told).toEqual({ isOther: true, known: [true, true, false, false], kind: 'not-recognised' });
+    for (const name of ['one.raw', 'two.raw']) expect(await hashOpfs(page, name)).toBe(hashFile(raw));
+  },
+);
 
 test('files of another version of the package are left alone', async ({ apiPage: page }) => {
   await page.evaluate(async () => {
@@ -214,11 +216,11 @@ test.describe('what a page can convert to', () => {
     }
   });
 
-  for (const [sandbox, obstacle, kind] of [
-    ['allow-scripts allow-same-origin', /is sandboxed and blocks downloads.*'allow-downloads'/, 'usage'],
-    ['allow-scripts allow-same-origin allow-downloads', /^none$/, 'done'],
+  for (const [sandbox, obstacle, kind, tag] of [
+    ['allow-scripts allow-same-origin', /is sandboxed and blocks downloads.*'allow-downloads'/, 'usage', []],
+    ['allow-scripts allow-same-origin allow-downloads', /^none$/, 'done', ['@full']],
   ] as const) {
-    test(`in a frame with sandbox="${sandbox}"`, async ({ page, servers }) => {
+    test(`in a frame with sandbox="${sandbox}"`, { tag: [...tag] }, async ({ page, servers }) => {
       const { plain } = servers;
       plain.scripts.set('/host.html', `<iframe sandbox="${sandbox}" src="/blank"></iframe>`);
       try {

@@ -126,7 +126,7 @@ test('another origin that does not allow custom headers', async ({ page, servers
   expect(failure).toMatch(/allow the method GET .*allow the headers x-a, x-b \(Access-Control-Allow-Headers\)/);
 });
 
-test('custom headers cause a preflight request', async ({ page, servers }) => {
+test('custom headers cause a preflight request', { tag: '@full' }, async ({ page, servers }) => {
   await openPage(page, servers.plain);
   remote = await serveFile(readFileSync(small.zlib()), {
     headers: { ...EXPOSED, 'Access-Control-Allow-Headers': 'X-Token, Range' },

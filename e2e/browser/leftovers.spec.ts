@@ -27,7 +27,7 @@ const HAPPENS: Record<string, (path: string) => void> = {
 
 for (const [how, incognito, tag] of [
   ['removed', false, []],
-  ['changed', true, []],
+  ['changed', true, ['@full']],
   ['changed', false, ['@full']],
   ['removed', true, ['@full']],
 ] as const) {

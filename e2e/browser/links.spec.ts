@@ -83,7 +83,7 @@ test('an invalid URL, and an unreachable server', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
 });
 
-test('code for servers that cannot be loaded is reported, and loaded again', async ({ page }) => {
+test('code for servers that cannot be loaded is reported, and loaded again', { tag: '@full' }, async ({ page }) => {
   const code = '**/open-http*.js';
   await page.context().route(code, (route) => route.abort());
   remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
@@ -127,7 +127,7 @@ test(
   },
 );
 
-test('the file that an image needs, by its address', async ({ page }) => {
+test('the file that an image needs, by its address', { tag: '@full' }, async ({ page }) => {
   const { top, below, raw } = images.chain();
   const [middle, base] = below as [string, string];
   remote = await serveFile(readFileSync(base), { headers: OPEN_TO_ALL });

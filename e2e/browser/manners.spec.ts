@@ -89,7 +89,7 @@ test('each warning that appears is announced once', async ({ page }, testInfo) =
   await audit(page);
 });
 
-test('a lone link has room inside its border where colours are forced', async ({ page }) => {
+test('a lone link has room inside its border where colours are forced', { tag: '@full' }, async ({ page }) => {
   await choose(page, images.chain().top);
   const link = page.getByRole('button', { name: 'Choose another file' });
   await expect(link).toBeVisible();

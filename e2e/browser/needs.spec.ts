@@ -41,17 +41,21 @@ test(
   },
 );
 
-test('a parent without a name is asked for in words, and nothing is said of it afterwards', async ({ page }) => {
-  const { top, below } = images.vdiChain();
-  await choose(page, top);
-  await expect(page.getByText("Drop the machine's whole folder")).toBeVisible();
-  await page.getByLabel('Choose the parent').setInputFiles(below[1]!);
-  await expect(page.locator('.bad')).toContainText('it is not the parent');
-  await drop(page, below);
-  await expect(page.getByRole('heading', { name: 'c.vdi' })).toBeVisible();
-  await expect(page.getByText('c.vdi, {b}.vdi, a.vdi')).toBeVisible();
-  await expect(page.locator('.card')).not.toContainText('builds on');
-});
+test(
+  'a parent without a name is asked for in words, and nothing is said of it afterwards',
+  { tag: '@full' },
+  async ({ page }) => {
+    const { top, below } = images.vdiChain();
+    await choose(page, top);
+    await expect(page.getByText("Drop the machine's whole folder")).toBeVisible();
+    await page.getByLabel('Choose the parent').setInputFiles(below[1]!);
+    await expect(page.locator('.bad')).toContainText('it is not the parent');
+    await drop(page, below);
+    await expect(page.getByRole('heading', { name: 'c.vdi' })).toBeVisible();
+    await expect(page.getByText('c.vdi, {b}.vdi, a.vdi')).toBeVisible();
+    await expect(page.locator('.card')).not.toContainText('builds on');
+  },
+);
 
 test('missing backing files are asked for one by one, by name', async ({ page }, testInfo) => {
   const { top, below, raw } = images.chain();
@@ -154,7 +158,7 @@ test('a truncated image is refused, and salvaged', async ({ page }, testInfo) =>
   await look(page, testInfo, 'salvaged');
 });
 
-test('unlocking can be cancelled', async ({ apiPage: page }) => {
+test('unlocking can be cancelled', { tag: '@full' }, async ({ apiPage: page }) => {
   await giveFile(page, images.luksSlow());
   const [kind, share] = await page.evaluate(async (password) => {
     const image = await window.decant.open(window.file, { password });

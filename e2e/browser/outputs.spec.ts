@@ -90,32 +90,36 @@ for (const [isolated, engine] of [
   test.describe(isolated ? 'isolated' : 'not isolated', () => {
     test.use({ isolated });
 
-    test(`the disks of two images become one OVA, as in Node: ${engine}`, async ({ apiPage: page }, testInfo) => {
-      const path = (name: string) => testInfo.outputPath(name);
-      for (const name of ['a.qcow2', 'b.qcow2']) copyFileSync(small.zlib(), path(name));
-      execFileSync('tar', ['-C', path('.'), '-cf', path('both.tar'), 'a.qcow2', 'b.qcow2']);
-      const uuid = '01234567-89ab-cdef-0123-456789abcdef';
-      const args = ['--disk', 'all', '-o', `uuid=${uuid},name=vm`];
-      expect(decant('convert', ...args, path('both.tar'), path('out.ova'))).toMatchObject({ status: 0 });
-      await giveFile(page, small.zlib());
-      const results = await page.evaluate(
-        async ({ engine, uuid }) => {
-          const [first, second] = [
-            await window.decant.open(window.file, { engine }),
-            await window.decant.open(window.file, { engine }),
-          ];
-          const options = { format: 'ova', formatOptions: { uuid, name: 'vm' }, disks: [second] };
-          const handle = await (await navigator.storage.getDirectory()).getFileHandle('b.ova', { create: true });
-          const results = [await first.convert({ opfs: 'a.ova' }, options), await first.convert(handle, options)];
-          await first.close();
-          await second.close();
-          return results;
-        },
-        { engine, uuid },
-      );
-      expect(results.map((result) => result.engine)).toEqual(['workers', 'workers']);
-      for (const name of ['a.ova', 'b.ova']) expect(await hashOpfs(page, name), name).toBe(hashFile(path('out.ova')));
-    });
+    test(
+      `the disks of two images become one OVA, as in Node: ${engine}`,
+      { tag: isolated ? '@full' : [] },
+      async ({ apiPage: page }, testInfo) => {
+        const path = (name: string) => testInfo.outputPath(name);
+        for (const name of ['a.qcow2', 'b.qcow2']) copyFileSync(small.zlib(), path(name));
+        execFileSync('tar', ['-C', path('.'), '-cf', path('both.tar'), 'a.qcow2', 'b.qcow2']);
+        const uuid = '01234567-89ab-cdef-0123-456789abcdef';
+        const args = ['--disk', 'all', '-o', `uuid=${uuid},name=vm`];
+        expect(decant('convert', ...args, path('both.tar'), path('out.ova'))).toMatchObject({ status: 0 });
+        await giveFile(page, small.zlib());
+        const results = await page.evaluate(
+          async ({ engine, uuid }) => {
+            const [first, second] = [
+              await window.decant.open(window.file, { engine }),
+              await window.decant.open(window.file, { engine }),
+            ];
+            const options = { format: 'ova', formatOptions: { uuid, name: 'vm' }, disks: [second] };
+            const handle = await (await navigator.storage.getDirectory()).getFileHandle('b.ova', { create: true });
+            const results = [await first.convert({ opfs: 'a.ova' }, options), await first.convert(handle, options)];
+            await first.close();
+            await second.close();
+            return results;
+          },
+          { engine, uuid },
+        );
+        expect(results.map((result) => result.engine)).toEqual(['workers', 'workers']);
+        for (const name of ['a.ova', 'b.ova']) expect(await hashOpfs(page, name), name).toBe(hashFile(path('out.ova')));
+      },
+    );
   });
 }
 
@@ -379,39 +383,43 @@ test('a stream that fails or hangs, and one whose disk cannot be read', async ({
   expect(await attempt('none')).toMatchObject({ kind: 'corrupt', seen: ['abort corrupt'] });
 });
 
-test('a stream that is locked, and one that fails by the signal of the conversion', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
-  const told = await page.evaluate(async () => {
-    const image = await window.decant.open(window.file);
-    const told = ({ kind, message }: Ended) => `${kind}: ${message}`;
-    const locked = new WritableStream<Uint8Array>();
-    locked.getWriter();
-    const abort = new AbortController();
-    const signalled = new WritableStream<Uint8Array>({
-      write() {
-        abort.abort();
-        throw new Error('of the signal');
-      },
+test(
+  'a stream that is locked, and one that fails by the signal of the conversion',
+  { tag: '@full' },
+  async ({ apiPage: page }) => {
+    await giveFile(page, images.zlib());
+    const told = await page.evaluate(async () => {
+      const image = await window.decant.open(window.file);
+      const told = ({ kind, message }: Ended) => `${kind}: ${message}`;
+      const locked = new WritableStream<Uint8Array>();
+      locked.getWriter();
+      const abort = new AbortController();
+      const signalled = new WritableStream<Uint8Array>({
+        write() {
+          abort.abort();
+          throw new Error('of the signal');
+        },
+      });
+      const own = new WritableStream<Uint8Array>({
+        write() {
+          throw Object.assign(Object.create(null), { kind: 'timeout' });
+        },
+      });
+      const all = [
+        await image.convert(locked).then(String, told),
+        await image.convert(signalled, { signal: abort.signal }).then(String, told),
+        await image.convert(own).then(String, told),
+      ];
+      await image.close();
+      return all;
     });
-    const own = new WritableStream<Uint8Array>({
-      write() {
-        throw Object.assign(Object.create(null), { kind: 'timeout' });
-      },
-    });
-    const all = [
-      await image.convert(locked).then(String, told),
-      await image.convert(signalled, { signal: abort.signal }).then(String, told),
-      await image.convert(own).then(String, told),
-    ];
-    await image.close();
-    return all;
-  });
-  expect(told).toEqual([
-    'usage: The stream is locked by another writer',
-    'cancelled: The conversion was cancelled',
-    'target: Could not write the output: no reason was given',
-  ]);
-});
+    expect(told).toEqual([
+      'usage: The stream is locked by another writer',
+      'cancelled: The conversion was cancelled',
+      'target: Could not write the output: no reason was given',
+    ]);
+  },
+);
 
 for (const [engine, details] of ENGINES) {
   test(
@@ -478,7 +486,7 @@ test(
   },
 );
 
-test('wasm of another content type is compiled all the same', async ({ page, servers }) => {
+test('wasm of another content type is compiled all the same', { tag: '@full' }, async ({ page, servers }) => {
   servers.isolated.wasmType = 'application/octet-stream';
   try {
     await page.goto('/blank');

@@ -7,7 +7,7 @@ for (const { isolated, engine, image, hole, ordered, tag = [] } of [
   { isolated: true, engine: 'threads', image: 'zlib', hole: true, ordered: false, tag: '@full' },
   { isolated: true, engine: 'threads', image: 'zstd', hole: false, ordered: true },
   { isolated: true, engine: 'threads', image: 'luks', hole: true, ordered: true, tag: '@full' },
-  { isolated: true, engine: 'workers', image: 'plain', hole: true, ordered: true },
+  { isolated: true, engine: 'workers', image: 'plain', hole: true, ordered: true, tag: '@full' },
   { isolated: false, engine: 'workers', image: 'zlib', hole: true, ordered: false },
   { isolated: false, engine: 'workers', image: 'tiny', hole: false, ordered: false, tag: '@full' },
   { isolated: false, engine: 'workers', image: 'zstd', hole: true, ordered: false, tag: '@full' },
@@ -211,20 +211,24 @@ test('the contract tests run in a page', async ({ apiPage: page }) => {
   expect(told.bad.join('\n')).toContain('repeated after its array was transferred');
 });
 
-test('code for custom sources that cannot be loaded is reported, and loaded again', async ({ apiPage: page }) => {
-  const code = '**/custom-sources*.js';
-  await page.context().route(code, (route) => route.abort());
-  const open = () =>
-    page.evaluate(async () => {
-      const source = { size: 512, read: async (_: number, length: number) => new Uint8Array(length) };
-      try {
-        await (await window.decant.open(source, { format: 'raw' })).close();
-        return undefined;
-      } catch (thrown) {
-        return String(thrown);
-      }
-    });
-  expect(await open()).toMatch(/Could not load the code for streams and custom sources: [^;]+; try again, or/);
-  await page.context().unroute(code);
-  expect(await open()).toBeUndefined();
-});
+test(
+  'code for custom sources that cannot be loaded is reported, and loaded again',
+  { tag: '@full' },
+  async ({ apiPage: page }) => {
+    const code = '**/custom-sources*.js';
+    await page.context().route(code, (route) => route.abort());
+    const open = () =>
+      page.evaluate(async () => {
+        const source = { size: 512, read: async (_: number, length: number) => new Uint8Array(length) };
+        try {
+          await (await window.decant.open(source, { format: 'raw' })).close();
+          return undefined;
+        } catch (thrown) {
+          return String(thrown);
+        }
+      });
+    expect(await open()).toMatch(/Could not load the code for streams and custom sources: [^;]+; try again, or/);
+    await page.context().unroute(code);
+    expect(await open()).toBeUndefined();
+  },
+);

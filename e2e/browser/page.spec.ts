@@ -127,7 +127,7 @@ test('a file that is not an image, and one that may be raw', async ({ page }, te
   await expect(page.getByRole('heading', { name: 'disk.img' })).toBeVisible();
 });
 
-test('a pasted file is opened, but not one that is pasted into a text', async ({ page }) => {
+test('a pasted file is opened, but not one that is pasted into a text', { tag: '@full' }, async ({ page }) => {
   const paste = (into: string) =>
     page.evaluate((into) => {
       const clipboardData = new DataTransfer();
@@ -248,7 +248,7 @@ test('dropping another file while one is opened shows the other one', { tag: '@f
 
 test.describe('where nothing is kept for offline use', () => {
   test.use({ serviceWorkers: 'block' });
-  test('a sample that cannot be fetched is reported, and can be retried', async ({ page }) => {
+  test('a sample that cannot be fetched is reported, and can be retried', { tag: '@full' }, async ({ page }) => {
     await page.route('**/sample-*.qcow2', (route) => route.abort());
     await page.getByRole('button', { name: 'Try a sample image' }).click();
     await expect(page.locator('.notice')).toContainText('Could not read sample.qcow2');

@@ -26,36 +26,40 @@ async function convert(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
 }
 
-test('several images are converted one after the other, each with its result', async ({ page }, testInfo) => {
-  await drop(page, [images.states(), images.kinds(), images.truncated()]);
-  await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
-  await expectQueue(page, 'kinds.qcow2 open now', 'states.qcow2 waiting', 'truncated.qcow2 waiting');
-  await look(page, testInfo, 'queue');
-  await convert(page);
-  await page.getByRole('button', { name: 'Open the next image' }).click();
-  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeFocused();
-  await expectQueue(
-    page,
-    'kinds.qcow2 converted; see kinds.raw in your downloads',
-    'states.qcow2 open now',
-    'truncated.qcow2 waiting',
-  );
-  await convert(page);
-  await page.getByRole('button', { name: 'Open the next image' }).click();
-  await expect(page.getByRole('heading', { name: '2 of 3 converted' })).toBeFocused();
-  await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
-  await expectQueue(
-    page,
-    'see kinds.raw in your downloads',
-    'see states.raw in your downloads',
-    'truncated.qcow2 The image is trunc',
-  );
-  await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
-  await audit(page);
-  await expect(page).toHaveTitle(/^2 of 3 converted/);
-  await page.getByRole('button', { name: 'Choose another file' }).click();
-  await expect(page).toHaveTitle(/^Decant: /);
-});
+test(
+  'several images are converted one after the other, each with its result',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    await drop(page, [images.states(), images.kinds(), images.truncated()]);
+    await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
+    await expectQueue(page, 'kinds.qcow2 open now', 'states.qcow2 waiting', 'truncated.qcow2 waiting');
+    await look(page, testInfo, 'queue');
+    await convert(page);
+    await page.getByRole('button', { name: 'Open the next image' }).click();
+    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeFocused();
+    await expectQueue(
+      page,
+      'kinds.qcow2 converted; see kinds.raw in your downloads',
+      'states.qcow2 open now',
+      'truncated.qcow2 waiting',
+    );
+    await convert(page);
+    await page.getByRole('button', { name: 'Open the next image' }).click();
+    await expect(page.getByRole('heading', { name: '2 of 3 converted' })).toBeFocused();
+    await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
+    await expectQueue(
+      page,
+      'see kinds.raw in your downloads',
+      'see states.raw in your downloads',
+      'truncated.qcow2 The image is trunc',
+    );
+    await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
+    await audit(page);
+    await expect(page).toHaveTitle(/^2 of 3 converted/);
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+    await expect(page).toHaveTitle(/^Decant: /);
+  },
+);
 
 test('five images take three clicks: a drop, a place, and one that converts all', async ({ page }, testInfo) => {
   const names = ['one', 'two', 'three', 'four', 'five'];
@@ -140,23 +144,25 @@ test('a queued image can be opened before its turn, and removed', { tag: '@full'
   await expect(queue(page)).toHaveCount(0);
 });
 
-test('a dropped image takes the place of the open one, which waits; another file is skipped', async ({
-  page,
-}, testInfo) => {
-  const notes = testInfo.outputPath('notes.pdf');
-  writeFileSync(notes, 'no disk');
-  await drop(page, [images.states()]);
-  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
-  await page.getByLabel('File name').fill('mine.raw');
-  await drop(page, [notes]);
-  await expect(page.getByText('Skipped, not a disk image: notes.pdf.').first()).toBeVisible();
-  await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
-  await drop(page, [images.kinds()]);
-  await expectQueue(page, 'states.qcow2 waiting', 'kinds.qcow2 open now');
-  await page.getByRole('button', { name: 'Open states.qcow2' }).click();
-  await expectQueue(page, 'states.qcow2 open now', 'kinds.qcow2 waiting');
-  await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
-});
+test(
+  'a dropped image takes the place of the open one, which waits; another file is skipped',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const notes = testInfo.outputPath('notes.pdf');
+    writeFileSync(notes, 'no disk');
+    await drop(page, [images.states()]);
+    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+    await page.getByLabel('File name').fill('mine.raw');
+    await drop(page, [notes]);
+    await expect(page.getByText('Skipped, not a disk image: notes.pdf.').first()).toBeVisible();
+    await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
+    await drop(page, [images.kinds()]);
+    await expectQueue(page, 'states.qcow2 waiting', 'kinds.qcow2 open now');
+    await page.getByRole('button', { name: 'Open states.qcow2' }).click();
+    await expectQueue(page, 'states.qcow2 open now', 'kinds.qcow2 waiting');
+    await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
+  },
+);
 
 test('the focus stays near what is removed', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
@@ -240,31 +246,35 @@ test('a folder of ten thousand texts and one disk opens the disk', { tag: '@full
 test.describe('while it converts', () => {
   useGates();
 
-  test('a drop waits in the queue if it is an image, and the page says so', async ({ page }, testInfo) => {
-    await choose(page, sparse(64 << 20).image);
-    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
-    const goOn = await closeGate(page, fifthOf('sparse-64.qcow2', 60));
-    await convert(page);
-    await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
-    const client = await page.context().newCDPSession(page);
-    const data = { items: [], files: [images.states()], dragOperationsMask: 1 };
-    for (const type of ['dragEnter', 'dragOver'] as const) {
-      await client.send('Input.dispatchDragEvent', { type, x: 5, y: 5, data });
-    }
-    await expect(page.getByText('Drop to add it to the queue')).toBeVisible();
-    await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
-    await expect(page.getByText('Added to the queue: states.qcow2.').first()).toBeVisible();
-    await expect(page.getByText('Drop to add it to the queue')).toHaveCount(0);
-    const paper = testInfo.outputPath('paper.pdf');
-    writeFileSync(paper, '%PDF-1.7 and so on');
-    await drop(page, paper);
-    await expect(page.getByText('Skipped, not a disk image: paper.pdf.').first()).toBeVisible();
-    await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
-    await expectQueue(page, 'sparse-64.qcow2 open now', 'states.qcow2 waiting');
-    await goOn();
-    await page.getByRole('button', { name: 'Open the next image' }).click();
-    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
-  });
+  test(
+    'a drop waits in the queue if it is an image, and the page says so',
+    { tag: '@full' },
+    async ({ page }, testInfo) => {
+      await choose(page, sparse(64 << 20).image);
+      await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
+      const goOn = await closeGate(page, fifthOf('sparse-64.qcow2', 60));
+      await convert(page);
+      await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
+      const client = await page.context().newCDPSession(page);
+      const data = { items: [], files: [images.states()], dragOperationsMask: 1 };
+      for (const type of ['dragEnter', 'dragOver'] as const) {
+        await client.send('Input.dispatchDragEvent', { type, x: 5, y: 5, data });
+      }
+      await expect(page.getByText('Drop to add it to the queue')).toBeVisible();
+      await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
+      await expect(page.getByText('Added to the queue: states.qcow2.').first()).toBeVisible();
+      await expect(page.getByText('Drop to add it to the queue')).toHaveCount(0);
+      const paper = testInfo.outputPath('paper.pdf');
+      writeFileSync(paper, '%PDF-1.7 and so on');
+      await drop(page, paper);
+      await expect(page.getByText('Skipped, not a disk image: paper.pdf.').first()).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
+      await expectQueue(page, 'sparse-64.qcow2 open now', 'states.qcow2 waiting');
+      await goOn();
+      await page.getByRole('button', { name: 'Open the next image' }).click();
+      await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+    },
+  );
 });
 
 test(

@@ -5,7 +5,7 @@ import { bundle } from '../support/bundle.js';
 
 const RATES = '/test/rates.js';
 
-test('the probe is not swept away, and leaves nothing', async ({ apiPage, servers }) => {
+test('the probe is not swept away, and leaves nothing', { tag: '@full' }, async ({ apiPage, servers }) => {
   servers.isolated.scripts.set(RATES, await bundle('element/ways/rates.ts'));
   const rates = await apiPage.evaluate(async (url) => {
     const { currentRates, probe } = (await import(url)) as typeof import('../../element/ways/rates.js');

@@ -77,35 +77,39 @@ test.describe('the package', () => {
     expect(seen).toEqual({ alike: 1, layers: ['c.vdi', 'disk.vdi', 'disk.vdi'], hash: hashFile(raw) });
   });
 
-  test('a file that comes twice is one by its object or its handles, and two otherwise', async ({ apiPage: page }) => {
-    const { top, below } = images.vdiChain();
-    await page.locator('input').setInputFiles([top, ...below]);
-    const opened = await page.evaluate(async () => {
-      const root = await navigator.storage.getDirectory();
-      const [image, middle, base] = document.querySelector('input')!.files!;
-      const writable = await (await root.getFileHandle('middle', { create: true })).createWritable();
-      await writable.write(middle!);
-      await writable.close();
-      const handle = () => root.getFileHandle('middle');
-      const twins: [string, (File | FileSystemFileHandle)[]][] = [
-        ['object', [middle!, middle!]],
-        ['handles', [await handle(), await handle()]],
-        ['objects', [await (await handle()).getFile(), await (await handle()).getFile()]],
-      ];
-      const outcomes: Record<string, unknown> = {};
-      for (const [what, files] of twins) {
-        outcomes[what] = await window.decant.open(image!, { companions: [...files, base!] }).then(
-          async (opened) => {
-            await opened.close();
-            return opened.info.unusedCompanions;
-          },
-          ({ kind }) => kind,
-        );
-      }
-      return outcomes;
-    });
-    expect(opened).toEqual({ object: [], handles: [], objects: 'usage' });
-  });
+  test(
+    'a file that comes twice is one by its object or its handles, and two otherwise',
+    { tag: '@full' },
+    async ({ apiPage: page }) => {
+      const { top, below } = images.vdiChain();
+      await page.locator('input').setInputFiles([top, ...below]);
+      const opened = await page.evaluate(async () => {
+        const root = await navigator.storage.getDirectory();
+        const [image, middle, base] = document.querySelector('input')!.files!;
+        const writable = await (await root.getFileHandle('middle', { create: true })).createWritable();
+        await writable.write(middle!);
+        await writable.close();
+        const handle = () => root.getFileHandle('middle');
+        const twins: [string, (File | FileSystemFileHandle)[]][] = [
+          ['object', [middle!, middle!]],
+          ['handles', [await handle(), await handle()]],
+          ['objects', [await (await handle()).getFile(), await (await handle()).getFile()]],
+        ];
+        const outcomes: Record<string, unknown> = {};
+        for (const [what, files] of twins) {
+          outcomes[what] = await window.decant.open(image!, { companions: [...files, base!] }).then(
+            async (opened) => {
+              await opened.close();
+              return opened.info.unusedCompanions;
+            },
+            ({ kind }) => kind,
+          );
+        }
+        return outcomes;
+      });
+      expect(opened).toEqual({ object: [], handles: [], objects: 'usage' });
+    },
+  );
 });
 
 test.describe('the page', () => {
@@ -153,7 +157,7 @@ test.describe('the page', () => {
   }
 
   for (const [how, again, tag] of [
-    ['pasted', (page: Page, ...paths: string[]) => paste(page, [paths]), []],
+    ['pasted', (page: Page, ...paths: string[]) => paste(page, [paths]), ['@full']],
     ['dropped', (page: Page, ...paths: string[]) => drop(page, paths), ['@full']],
   ] as const) {
     test(`files ${how} once more, with what was missing, are the same`, { tag: [...tag] }, async ({ page }) => {

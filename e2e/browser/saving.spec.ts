@@ -60,23 +60,27 @@ for (const [name, measured, place, method, details] of [
   });
 }
 
-for (const [cores, isDigested] of [
-  [4, true],
-  [2, false],
+for (const [cores, isDigested, tag] of [
+  [4, true, []],
+  [2, false, ['@full']],
 ] as const) {
-  test(`a streamed download on ${cores} cores has its SHA-256: ${isDigested}`, async ({ page }, testInfo) => {
-    await page.addInitScript((cores) => {
-      Object.defineProperty(navigator, 'hardwareConcurrency', { get: () => cores });
-    }, cores);
-    await page.reload();
-    await setRates(page, { streamed: 1e9 });
-    await choose(page, images.kinds());
-    const path = testInfo.outputPath('kinds.raw');
-    await download(page, path);
-    await expect(page.getByText('The browser has received all of kinds.raw.').first()).toBeVisible();
-    await expect(page.locator('[aria-labelledby=digest] pre')).toHaveText(isDigested ? [hashFile(path)] : []);
-    await expect(page.getByRole('button', { name: 'Compute its SHA-256' })).toHaveCount(0);
-  });
+  test(
+    `a streamed download on ${cores} cores has its SHA-256: ${isDigested}`,
+    { tag: [...tag] },
+    async ({ page }, testInfo) => {
+      await page.addInitScript((cores) => {
+        Object.defineProperty(navigator, 'hardwareConcurrency', { get: () => cores });
+      }, cores);
+      await page.reload();
+      await setRates(page, { streamed: 1e9 });
+      await choose(page, images.kinds());
+      const path = testInfo.outputPath('kinds.raw');
+      await download(page, path);
+      await expect(page.getByText('The browser has received all of kinds.raw.').first()).toBeVisible();
+      await expect(page.locator('[aria-labelledby=digest] pre')).toHaveText(isDigested ? [hashFile(path)] : []);
+      await expect(page.getByRole('button', { name: 'Compute its SHA-256' })).toHaveCount(0);
+    },
+  );
 }
 
 test('a download that the browser has not begun is begun once, is not disturbed, and can be cancelled', async ({

@@ -207,7 +207,7 @@ const names: [string, string | RegExp][] = [
   ['', 'disk'],
   [`${'ü'.repeat(3000)}.raw`, /^ü{90,98}\.raw$/],
 ];
-test('a name is only a name', async ({ streaming }) => {
+test('a name is only a name', { tag: '@full' }, async ({ streaming }) => {
   for (const [name, saved] of names) {
     const download = await begin(streaming, name, 1);
     await write(streaming, 1);

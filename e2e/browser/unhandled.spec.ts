@@ -4,11 +4,11 @@ import { chromium } from '@playwright/test';
 import { expect, loadApi, test } from '../support/browser.js';
 import { watchUnhandled } from '../support/unhandled.js';
 
-for (const { place, script } of [
-  { place: 'a page', script: '/dist/browser.js' },
-  { place: 'a worker', script: '/dist/worker.js' },
+for (const { place, script, tag } of [
+  { place: 'a page', script: '/dist/browser.js', tag: '@full' },
+  { place: 'a worker', script: '/dist/worker.js', tag: [] },
 ]) {
-  test(`a rejection in ${place} that nobody handles`, async ({ launchOptions, servers }) => {
+  test(`a rejection in ${place} that nobody handles`, { tag }, async ({ launchOptions, servers }) => {
     const { isolated: server } = servers;
     const reject = `Promise.reject(new Error('rejected in ${place}'));`;
     server.alter = (path, text) => (path === script ? `${reject}\n${text}` : text);

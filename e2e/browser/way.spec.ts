@@ -91,7 +91,7 @@ test('all disks of a machine have one script, with its hardware', { tag: '@full'
   await look(page, testInfo, 'done-machine');
 });
 
-test('a place is searched, and a format that is chosen belongs to none', async ({ page }) => {
+test('a place is searched, and a format that is chosen belongs to none', { tag: '@full' }, async ({ page }) => {
   await open(page);
   await choose(page, images.states());
   await page.getByLabel('Other place').fill('hyper');
@@ -108,7 +108,7 @@ test('a place is searched, and a format that is chosen belongs to none', async (
   await expect(page.locator('[name=place]:checked')).toHaveCount(0);
 });
 
-test('what cannot be converted for a place says why', async ({ page }) => {
+test('what cannot be converted for a place says why', { tag: '@full' }, async ({ page }) => {
   await open(page);
   await choose(page, images.states());
   await expect(place(page, 'Azure')).toBeDisabled();

@@ -211,7 +211,7 @@ test(
 
 test.describe('where nothing is kept for offline use', () => {
   test.use({ serviceWorkers: 'block' });
-  test('the file that could not be loaded is named', async ({ page }) => {
+  test('the file that could not be loaded is named', { tag: '@full' }, async ({ page }) => {
     await page.route('**/decant*.wasm', (route) => route.fulfill({ status: 503 }));
     await page.reload();
     await choose(page, images.kinds());

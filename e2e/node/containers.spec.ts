@@ -28,6 +28,9 @@ const tarOf = (path: string) => `tar -cf - -C '${dirname(path)}' '${basename(pat
 /** Half of the disk. */
 const HALF = DISK_SIZE / 2;
 
+/** One that is read in order, one decoded in parallel, and one for each other codec. */
+const RAW_IN_SHORT = ['disk.gz', 'blocks.xz', 'disk.zst', 'disk.lz4', 'disk.tar.bz2'];
+
 for (const [name, pack, details] of [
   ['disk.gz', () => `gzip -1c '${raw()}'`, FULL],
   ['two.gz', () => `(head -c ${HALF} '${raw()}' | gzip -1c; tail -c +${HALF + 1} '${raw()}' | pigz -1c)`, FULL],
@@ -35,10 +38,10 @@ for (const [name, pack, details] of [
   ['disk.xz', () => `xz -0c '${raw()}'`, FULL],
   ['blocks.xz', () => `xz -0cT2 --block-size=1MiB '${raw()}'`, {}],
   ['disk.zst', () => `zstd -qc '${raw()}'`, FULL],
-  ['disk.lz4', () => `lz4 -qc '${raw()}'`, {}],
+  ['disk.lz4', () => `lz4 -qc '${raw()}'`, FULL],
   ['disk.tar.bz2', () => `${tarOf(raw())} | bzip2 -1c`, FULL],
 ] as const) {
-  test(`${name} becomes a raw disk, as sparse as any`, ({ folder }) => {
+  test(`${name} becomes a raw disk, as sparse as any`, RAW_IN_SHORT.includes(name) ? {} : FULL, ({ folder }) => {
     const file = packed(folder, name, pack());
     const stderr = expect.stringMatching(
       `^decant: note: The content of the (gzip|xz|zstd|lz4|tar) file is ${GUESSED}\n$`,
@@ -245,14 +248,14 @@ function startOfDisk(folder: string): void {
 
 for (const [script, details] of [
   ['gzip -1c disk | decant convert - out && cmp out disk', {}],
-  ['xz -0c disk | decant convert - out && cmp out disk', {}],
-  ['zstd -qc disk | decant convert - out && cmp out disk', {}],
+  ['xz -0c disk | decant convert - out && cmp out disk', FULL],
+  ['zstd -qc disk | decant convert - out && cmp out disk', FULL],
   ['bzip2 -1c disk | decant convert - out && cmp out disk', {}],
-  ['lz4 -qcl disk | decant convert - out && cmp out disk', {}],
+  ['lz4 -qcl disk | decant convert - out && cmp out disk', FULL],
   ['cat disk | decant convert -f raw - out && cmp out disk', FULL],
   ['decant convert -f raw - out < disk && cmp out disk', {}],
   ['gzip -1c disk | decant convert - - | cmp - disk', {}],
-  ['tar -cf - disk | decant convert - out && cmp out disk', {}],
+  ['tar -cf - disk | decant convert - out && cmp out disk', FULL],
   ["gzip -1c disk > disk.gz && decant info - < disk.gz | grep 'packed in: gzip'", FULL],
   // If it is a file, every format is read.
   ['qemu-img convert -O qcow2 disk image && decant convert - out < image && cmp out disk', {}],
@@ -296,8 +299,8 @@ for (const [script, status, sentence, details] of [
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
   ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", {}],
   ['xz -0c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
-  ['zstd -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
-  ['bzip2 -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
+  ['zstd -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
+  ['bzip2 -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
   ['lz4 -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   [
     'gzip -1c disk | decant convert --salvage - new',

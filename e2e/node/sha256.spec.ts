@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { program } from '../support/command.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const { DecantError, sha256 } = (await import(
   fileURLToPath(new URL('../../dist/node.js', import.meta.url))
@@ -15,7 +15,7 @@ const { DecantError, sha256 } = (await import(
 const READ = 2 << 20;
 
 for (const size of [0, 1, 64, READ - 1, READ, READ + 1, 3 * READ]) {
-  test(`of ${size} bytes`, async () => {
+  test(`of ${size} bytes`, size < READ && size > 0 ? FULL : {}, async () => {
     const bytes = randomBytes(size);
     const shares: number[] = [];
     const hash = await sha256(new Blob([bytes]), { onProgress: (share) => shares.push(share) });
