@@ -289,7 +289,7 @@ impl WriteTurns {
     }
 }
 
-/// The most bytes that an assembler gets at once.
+/// The most bytes that an assembler gets, or that short repeated bytes are written, at once.
 const AT_ONCE: usize = 256 << 10;
 
 /// One of the passes over the disks. Late bytes are those that the assembler writes last: see [`Layout::reserved`] and [`Writes::later`].
@@ -441,15 +441,17 @@ impl<'a, B: OutputBytes> Assembly<'a, B> {
         Ok(added + self.extend_to(end).await?)
     }
 
-    /// Writes `bytes` `times` times, from `offset`. Returns their number.
+    /// Writes `bytes` `times` times, from `offset`, short ones many at once. Returns their number.
     async fn write_own(&self, offset: u64, bytes: &[u8], times: u64) -> Result<u64> {
-        let (len, bytes) = (bytes.len(), B::from(bytes));
-        for number in 0..times {
-            let run = Run { offset: offset + number * len as u64, start: 0, len };
-            self.pass_on(&bytes, run)?;
-            self.write_run(&bytes, run).await?;
+        let at_once = ((AT_ONCE / bytes.len()) as u64).clamp(1, times);
+        let (len, repeated) = (bytes.len() as u64, B::from(&bytes.repeat(at_once as usize)));
+        for first in (0..times).step_by(at_once as usize) {
+            let len_of_all = len * at_once.min(times - first);
+            let run = Run { offset: offset + first * len, start: 0, len: len_of_all as usize };
+            self.pass_on(&repeated, run)?;
+            self.write_run(&repeated, run).await?;
         }
-        Ok(len as u64 * times)
+        Ok(len * times)
     }
 
     /// Passes the bytes of `run` to an assembler that computes digests.
