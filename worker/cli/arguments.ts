@@ -7,7 +7,6 @@ import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
   ALL_DISKS,
-  type CommandName,
   isPageBlob,
   OPENING,
   OTHERS,
@@ -18,7 +17,7 @@ import {
   type Values,
   valuesOf,
 } from './command-options.js';
-
+import { type CommandName, commandEntry, isCommand } from './commands.js';
 import { outputFormat } from './formats.js';
 import { shownInput } from './operands.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -30,38 +29,55 @@ export type OpenArguments = Values<typeof OPENING>;
 
 type OtherValues = Values<typeof OTHERS>;
 
-/** A command that opens an image. */
-export type ImageCommand = Extract<Command, { name: CommandName }>;
-
 /** The options of `convert` that decide together. */
 type Combined = 'json' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method' | Hardware;
 
 /** The options of `convert` that are options of the output format, too. */
 type Hardware = 'cpus' | 'machineMemory' | 'firmware' | 'os';
 
-export type Command =
-  | { name: 'help' | 'version' }
-  | { name: 'options'; format: string }
-  | { name: 'info'; image: string; opening: OpenArguments; json: boolean }
-  | { name: 'map'; image: string; opening: OpenArguments; json: boolean; spool: string | undefined }
-  | (Omit<OtherValues, Combined> & {
-      name: 'convert';
-      image: string;
-      output: string;
-      opening: OpenArguments;
-      format: string;
-      formatOptions: Record<string, string>;
-      /** Whether the files of a machine lie beside each other. */
-      isLoose: boolean;
-      /** Remarks about the arguments, as sentences. */
-      notes: string[];
-      /** By default as the place needs it. */
-      sparse: boolean | undefined;
-      /** The method of an upload by one request. */
-      method: UploadMethod;
-      /** Whether an upload by one request is confirmed. */
-      confirm: boolean;
-    });
+/** The arguments of a command that reads one image. */
+export interface ImageArguments {
+  image: string;
+  opening: OpenArguments;
+}
+
+interface InfoArguments extends ImageArguments {
+  json: boolean;
+}
+
+interface MapArguments extends ImageArguments {
+  json: boolean;
+  spool: string | undefined;
+}
+
+interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
+  output: string;
+  format: string;
+  formatOptions: Record<string, string>;
+  /** Whether the files of a machine lie beside each other. */
+  isLoose: boolean;
+  /** Remarks about the arguments, as sentences. */
+  notes: string[];
+  /** By default as the place needs it. */
+  sparse: boolean | undefined;
+  /** The method of an upload by one request. */
+  method: UploadMethod;
+  /** Whether an upload by one request is confirmed. */
+  confirm: boolean;
+}
+
+/** How the arguments of each command are parsed, once its operands are known to be there. */
+const PARSERS = {
+  info: infoArguments,
+  map: mapArguments,
+  convert: convertArguments,
+} satisfies Record<CommandName, (found: Parsed) => object>;
+
+/** A command that opens an image, with its arguments. */
+export type CommandOf<Name extends CommandName> = { name: Name } & ReturnType<(typeof PARSERS)[Name]>;
+export type ImageCommand = { [Name in CommandName]: CommandOf<Name> }[CommandName];
+
+export type Command = { name: 'help' | 'version' } | { name: 'options'; format: string } | ImageCommand;
 
 /** Parses the arguments. Fails with `usage` if they are wrong. */
 export function parse(argv: string[]): Command {
@@ -69,11 +85,6 @@ export function parse(argv: string[]): Command {
   switch (name) {
     case undefined:
       throw usage('A command is missing');
-    case 'info':
-    case 'map':
-      return listing(name, args);
-    case 'convert':
-      return conversion(args);
     case '-h':
     case '--help':
     case 'help':
@@ -81,9 +92,12 @@ export function parse(argv: string[]): Command {
     case '-V':
     case '--version':
       return { name: 'version' };
-    default:
-      throw usage(`There is no command '${shownInput(name)}'`);
   }
+  if (!isCommand(name)) throw usage(`There is no command '${shownInput(name)}'`);
+  const found = parsed(name, args);
+  if (!found) return { name: 'help' };
+  if (asksForOptions(found.values)) return optionsRequest(found);
+  return { name, ...PARSERS[name](found) } as ImageCommand;
 }
 
 /**
@@ -136,7 +150,7 @@ interface Parsed {
  * Parses the arguments of `command`, and checks its operands, unless its options need none. Fails with `usage` if they are wrong.
  * Returns `undefined` for `--help`.
  */
-function parsed(command: CommandName, given: string[], operands: string[]): Parsed | undefined {
+function parsed(command: CommandName, given: string[]): Parsed | undefined {
   const args = joined(given, command);
   refuseQemuOptions(args);
   const options = optionsOf(command).map(({ name, type, multiple, short }) => [
@@ -153,8 +167,9 @@ function parsed(command: CommandName, given: string[], operands: string[]): Pars
   if (values.help) return undefined;
   if (asksForOptions(values)) return found;
   // An empty name is an unset shell variable.
+  const { operands } = commandEntry(command);
   const missing = operands.find((_, at) => localPath(positionals[at] ?? '') === '');
-  if (missing) throw usage(`The ${missing} is missing`);
+  if (missing) throw usage(`The ${missing.noun} is missing`);
   const surplus = positionals[operands.length];
   if (surplus !== undefined) throw usage(`Unexpected argument '${shownInput(surplus)}'`);
   return found;
@@ -168,14 +183,29 @@ const asksForOptions = (values: Parsed['values']): boolean =>
     .flatMap((list) => list.split(','))
     .some((option) => OPTIONS_HELP.includes(option));
 
-function listing(command: 'info' | 'map', args: string[]): Command {
-  const found = parsed(command, args, ['image']);
-  if (!found) return { name: 'help' };
-  const { json, spool } = valuesOf(OTHERS, found.values);
-  const opening = valuesOf(OPENING, found.values);
-  if (opening.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert; ${command} takes one disk`);
-  const listed = { image: localPath(found.positionals[0]!), opening, json };
-  return command === 'map' ? { name: command, ...listed, spool } : { name: command, ...listed };
+const optionsRequest = ({ values, positionals }: Parsed): Command => ({
+  name: 'options',
+  format: outputFormat(positionals[1] ?? '', { requestedFormat: readOption(OTHERS.requestedFormat, values) }).format,
+});
+
+/** The image and the options for opening it, for the command `name`, which takes one disk. */
+function imageArguments({ values, positionals }: Parsed, name: CommandName): ImageArguments {
+  const opening = valuesOf(OPENING, values);
+  if (opening.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert; ${name} takes one disk`);
+  return { image: localPath(positionals[0]!), opening };
+}
+
+function infoArguments(found: Parsed): InfoArguments {
+  return { ...imageArguments(found, 'info'), json: readOption(OTHERS.json, found.values) };
+}
+
+function mapArguments(found: Parsed): MapArguments {
+  const { values } = found;
+  return {
+    ...imageArguments(found, 'map'),
+    json: readOption(OTHERS.json, values),
+    spool: readOption(OTHERS.spool, values),
+  };
 }
 
 /** Parses lists of NAME=VALUE, as in qemu-img; NAME alone is NAME=on. The last value of a name wins. */
@@ -194,13 +224,7 @@ function optionList(lists: string[]): Record<string, string> {
 const definedOf = (values: Record<string, string | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
-function conversion(args: string[]): Command {
-  const found = parsed('convert', args, ['image', 'output']);
-  if (!found) return { name: 'help' };
-  if (asksForOptions(found.values)) {
-    const requestedFormat = readOption(OTHERS.requestedFormat, found.values);
-    return { name: 'options', format: outputFormat(found.positionals[1] ?? '', { requestedFormat }).format };
-  }
+function convertArguments(found: Parsed): ConvertArguments {
   const { requestedFormat, lists, sparseness, method, noConfirm, json: _, ...others } = valuesOf(OTHERS, found.values);
   const { cpus, machineMemory: memory, firmware, os, ...values } = others;
   const { bmap, place, upload, uploadHeaderFile, existing, resume, sync } = values;
@@ -238,7 +262,6 @@ function conversion(args: string[]): Command {
     throw usage('--method and --no-confirm need an http or https URL as the output, without --upload');
   }
   return {
-    name: 'convert',
     image,
     output,
     opening: valuesOf(OPENING, found.values),

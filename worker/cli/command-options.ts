@@ -4,12 +4,10 @@ import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { PLACES } from '../places/registry.js';
-import { CONTAINERS } from '../public/registry.js';
+import { COMMANDS, type CommandEntry, type CommandName, listed, STREAMS } from './commands.js';
 import { formatName, MACHINES } from './formats.js';
 
 export const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
-
-export type CommandName = 'info' | 'map' | 'convert';
 
 /** Values of `--upload`; without it, the output is one PUT. */
 const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
@@ -149,12 +147,6 @@ function sparseness(value: string | undefined): { sparse?: boolean; note?: strin
   if (size === HOLE) return { sparse: true };
   return { sparse: true, note: `-S ${value} is ignored: zeros become holes from 4 KiB on` };
 }
-
-/** Lists `names` with `last` before the last one. */
-const listed = (names: string[], last: string): string => `${names.slice(0, -1).join(', ')} ${last} ${names.at(-1)}`;
-
-/** The names of containers that may come as a stream. */
-const STREAMS = CONTAINERS.filter(({ isReadInOrder }) => isReadInOrder).map(({ name }) => name);
 
 /** Options for opening the image, by their names in {@link OpenArguments}. */
 export const OPENING = {
@@ -396,12 +388,23 @@ const helpOf = (table: Table): string =>
     .flatMap(({ help }) => Object.entries(help).map(([form, text]) => wrapped(`  ${form}`, text)))
     .join('\n');
 
-export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
-       decant map     [OPTIONS] [--output=human|json] IMAGE
-       decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
-                      (IMAGE is a file, an http or https URL, or - for standard input: a file,
-                      or a stream of ${STREAMS.join(', ')} or a raw disk. OUTPUT is a
-                      file, an http or https URL, or - for standard output)
+/** The lines of the usage: one for each command. */
+const usageLines = (): string =>
+  Object.entries<CommandEntry>(COMMANDS)
+    .map(([name, { usual, operands }], at) => {
+      const start = at === 0 ? 'usage:' : '      ';
+      return `${start} decant ${name.padEnd(7)} [OPTIONS] ${usual} ${operands.map(({ name }) => name).join(' ')}`;
+    })
+    .join('\n');
+
+/** The operands of all commands, and their texts. */
+const OPERANDS = new Map(
+  Object.values<CommandEntry>(COMMANDS).flatMap(({ operands }) => operands.map(({ name, text }) => [name, text])),
+);
+
+export const USAGE = `${usageLines()}
+
+${[...OPERANDS].map(([name, text]) => wrapped(`  ${name}`, text)).join('\n')}
 
 ${helpOf(OPENING)}
 

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
 import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
-import type { Command } from './arguments.js';
+import type { CommandOf } from './arguments.js';
 import { awaitBeforeExit } from './interrupts.js';
 import { LooseMachine } from './loose-machine.js';
 import { shownInput } from './operands.js';
@@ -40,7 +40,7 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
   }
 }
 
-export type ConvertCommand = Extract<Command, { name: 'convert' }>;
+export type ConvertCommand = CommandOf<'convert'>;
 
 /** The option of formats that are compressed on demand. */
 const COMPRESS = 'compress';

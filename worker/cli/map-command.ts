@@ -2,8 +2,19 @@
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
+import type { Image } from '../node.js';
 import type { CommonImage, Extent } from '../public/types.js';
+import type { CommandOf } from './arguments.js';
+import { EXIT_DAMAGED } from './commands.js';
 import { MAX_LISTED, print, reportLost, reportUnlisted } from './printing.js';
+import { type RunContext, withDisk } from './run-context.js';
+
+/** Prints the map of the disk that the command names. Returns the exit code. */
+export const mapDisk = (command: CommandOf<'map'>, context: RunContext): Promise<number> =>
+  // A streamed image has no map: its method fails with the reason.
+  withDisk(command, context, async (image) =>
+    (await map(image as Image, command, context.signal)) ? 0 : EXIT_DAMAGED,
+  );
 
 /** Prints the map. Returns whether the whole disk can be read. */
 export async function map(

@@ -1,0 +1,107 @@
+// Runs `decant convert`: opens the image, finds which of its disks are converted, and makes the output.
+
+import type { Member } from '../errors/errors.js';
+import { isHttp } from '../http/address.js';
+import type { Output } from '../node.js';
+import { ALL_DISKS } from './command-options.js';
+import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
+import { EXIT_DAMAGED } from './commands.js';
+import { convertAll, convertMachine, requireFolderForAll } from './convert-all.js';
+import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
+import { takesSeveral } from './formats.js';
+import { imageOf, type OpenDisk, type Opened } from './open-image.js';
+import { shownInput } from './operands.js';
+import { isFolder, requireFileForOne, requireOtherFiles, requireOutput } from './output-checks.js';
+import type { WaitingLines } from './progress.js';
+import { orUnpacked, type RunContext } from './run-context.js';
+import { STANDARD_OUTPUT } from './standard-streams.js';
+import { folderFor, type Unpacking, UnpackingReport } from './unpacking.js';
+
+/** Makes the output of the command at the first call. Later calls return the same output. */
+type OutputMaker = (command: ConvertCommand) => Promise<Output>;
+
+/** Converts what the command names. Returns the exit code. */
+export async function conversion(command: ConvertCommand, context: RunContext): Promise<number> {
+  const { waiting, signal } = context;
+  await requireOutput(command);
+  waiting.isSilenced = command.quiet;
+  let made: Promise<Output> | undefined;
+  const output: OutputMaker = (command) => {
+    made ??= outputOf(command, signal);
+    return made;
+  };
+  const unpacking = await unpackingOf(command, output, signal);
+  const open = await context.opener(command.image, command.opening, unpacking);
+  return orUnpacked(unpacking, () => convertDisks(command, { open, output, unpacking, waiting, signal }));
+}
+
+/** What a conversion uses besides its arguments. */
+interface ConversionContext {
+  open: OpenDisk;
+  output: OutputMaker;
+  unpacking: Unpacking;
+  waiting: WaitingLines;
+  signal: AbortSignal;
+}
+
+async function convertDisks(
+  command: ConvertCommand,
+  { open, output, unpacking, waiting, signal }: ConversionContext,
+): Promise<number> {
+  const intoFolder = await isFolder(command.output);
+  requireFolderForAll(command, intoFolder);
+  const isAll = command.opening.disk === ALL_DISKS;
+  const opened = isAll ? await openAll(open) : await open(command.opening.disk);
+  const exitCode = (isWhole: boolean) => (isWhole ? 0 : EXIT_DAMAGED);
+  const intoMachine = !intoFolder && takesSeveral(command.format);
+  const convertEach = async (disks: readonly Member[]) =>
+    exitCode(
+      intoMachine
+        ? await convertMachine(disks, open, command, await output(command), waiting, signal)
+        : await convertAll(disks, open, command, waiting, signal),
+    );
+  if ('choice' in opened && !opened.choice.disks.some(({ missing }) => missing)) {
+    // The images of an archive are those of one machine only if the archive says so.
+    const isOfMachine = intoMachine && (isAll || opened.choice.machine !== undefined);
+    unpacking.isForAll = intoFolder;
+    if (intoFolder || isOfMachine) return await convertEach(opened.choice.disks);
+  }
+  const image = imageOf(opened);
+  try {
+    if (isAll) return await convertEach(image.members);
+    const { isWhole, made } = await convert([image], command, await output(command), waiting, signal);
+    if (command.place !== undefined && made) reportNextStep(command.place, [made]);
+    if (!isEncrypted(image)) reportNotEncrypted(command);
+    return exitCode(isWhole);
+  } finally {
+    await image.close();
+  }
+}
+
+/** Opens the image so that it lists all its disks. Fails if it has no list of disks. */
+async function openAll(open: OpenDisk): Promise<Opened> {
+  const opened = await open(undefined);
+  if (!('image' in opened)) return opened;
+  const { image } = opened;
+  const isFirstOnly = image.streamed && image.members.length === 1;
+  if (!isFirstOnly && image.members.length > 0) return opened;
+  // Once disk 1 is chosen, an archive that is read in order lists all disks, and an image without a list of disks fails.
+  await image.close();
+  return open(1);
+}
+
+/** How a conversion unpacks the image. `output` makes its output. */
+async function unpackingOf(command: ConvertCommand, output: OutputMaker, signal: AbortSignal): Promise<Unpacking> {
+  const { image, spool, quiet, progress } = command;
+  const folder = spool ?? (await folderFor(command.output));
+  const report = new UnpackingReport(shownInput(image), folder, quiet, progress || process.stderr.isTTY);
+  const check = async (read: string[], format: unknown) => {
+    await requireOtherFiles(command.output, read);
+    if (!unpacking.isForAll) await requireFileForOne(command, format);
+    await requirePossible(command, await output(command), signal);
+  };
+  // Unpacks first if the output is sent: a conversion in place may fail halfway and start over, but sent data cannot be taken back.
+  const isSent = command.output === STANDARD_OUTPUT || isHttp(command.output);
+  const unpacking: Unpacking = { folder, report, isNeeded: spool !== undefined || isSent, isForAll: false, check };
+  return unpacking;
+}
