@@ -56,6 +56,10 @@ const FULL_TESTS = [
   { there: has('virt-v2v'), packages: ['virt-v2v'], why: 'it reads the OVAs that tests make' },
   { there: has('qemu-system-x86_64'), packages: ['qemu-system-x86'], why: 'virtual machines start from outputs' },
   { there: hasFile('/usr/share/OVMF/OVMF_CODE_4M.fd'), packages: ['ovmf'], why: 'they start by UEFI' },
+  { there: has('zsh'), packages: ['zsh'], why: 'it completes arguments of the command' },
+  { there: has('fish'), packages: ['fish'], why: 'it completes arguments of the command' },
+  { there: has('man'), packages: ['man-db', 'groff'], why: 'it shows the man page' },
+  { there: has('mandoc'), packages: ['mandoc'], why: 'it checks the man page' },
   { there: has('syslinux'), packages: ['syslinux'], why: 'they start by BIOS' },
   { there: hasFile('/usr/lib/syslinux/mbr/mbr.bin'), packages: ['syslinux-common'], why: 'they start by BIOS' },
 ];

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 
-// The command `decant`. Exit codes: 0 done, 1 failed, 2 usage, 3 salvaged with losses, 130 interrupted.
+// The command `decant`. cli/commands.ts has its exit codes.
 
 import { main } from './cli/command.js';
 import { cleanUpDone } from './cli/interrupts.js';

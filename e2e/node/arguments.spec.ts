@@ -17,7 +17,7 @@ function imageIn(folder: string): string {
   return image;
 }
 
-const HELP = { status: 0, stdout: expect.stringMatching(/^usage: decant info/), stderr: '' };
+const HELP = (start: string) => ({ status: 0, stdout: expect.stringMatching(`^usage: decant ${start} `), stderr: '' });
 const USAGE = (message: string) => ({ status: 2, stdout: '', stderr: expect.stringContaining(message) });
 
 /** Those that run in the short scope. */
@@ -41,11 +41,12 @@ for (const [args, expected] of [
   [['convert', '--snapshot', '--', './-h', 'out.raw'], USAGE("no snapshot '--'")],
   [['convert', '-f', '-h', './-h', 'out.raw'], USAGE("no input format '-h'")],
   [['convert', '--', '-h'], USAGE('The output is missing')],
-  [['convert', '-h'], HELP],
-  [['convert', '-pq', '--help', './-h'], HELP],
-  [['convert', '-ph'], HELP],
-  [['map', './-h', '-h'], HELP],
-  [['help'], HELP],
+  [['convert', '-h'], HELP('convert')],
+  [['convert', '-pq', '--help', './-h'], HELP('convert')],
+  [['convert', '-ph'], HELP('convert')],
+  [['map', './-h', '-h'], HELP('map')],
+  [['help'], HELP('COMMAND')],
+  [['help', 'info'], HELP('info')],
 ] as const) {
   test(`decant ${args.join(' ')}`, SHORT.includes(args.join(' ')) ? {} : FULL, ({ folder }) => {
     imageIn(folder);

@@ -85,7 +85,9 @@ function fill(folder: string): void {
 // (arguments, exit code, a part of the message); `{folder}` holds the files of `fill`. worker/cli/arguments.test.ts has faults
 // of the arguments alone.
 const FAILURES: [args: () => string[], status: number, part: string][] = [
-  [() => [], 2, 'A command is missing'],
+  [() => [images.zlib(), '{folder}/out.raw'], 2, 'did you mean: decant convert '],
+  [() => ['convert', '--forr', 'azure', images.zlib(), '{folder}/out.raw'], 2, 'did you mean --for?'],
+  [() => ['create', '{folder}/out.raw', '1G'], 2, 'use qemu-img create'],
   [() => ['convert', '-O', 'qed', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
   [() => ['convert', '-f', 'bochs', images.zlib(), '{folder}/out.raw'], 2, "no input format 'bochs'"],
   [() => ['convert', images.zlib(), '{folder}'], 2, 'is a folder; choose a file\n'],
@@ -142,16 +144,20 @@ for (const [title, failures, details] of [
   });
 }
 
-for (const [args, details] of [
-  [['--help'], {}],
-  [['convert', '--help'], FULL],
-  [['info', '-h', 'x'], FULL],
+for (const [args, usage, details] of [
+  [['--help'], 'COMMAND', {}],
+  [['convert', '--help'], 'convert', FULL],
+  [['info', '-h', 'x'], 'info', FULL],
 ] as const) {
   test(`${args.join(' ')} prints the usage`, details, () => {
-    const stdout = expect.stringContaining('usage: decant info');
+    const stdout = expect.stringContaining(`usage: decant ${usage} `);
     expect(decant(...args)).toMatchObject({ status: 0, stderr: '', stdout });
   });
 }
+
+test('no arguments print the usage as an error', () => {
+  expect(decant()).toMatchObject({ status: 2, stdout: '', stderr: decant('--help').stdout });
+});
 
 test('the version', () => {
   const stdout = expect.stringMatching(/^\d+\.\d+\.\d+\n$/);

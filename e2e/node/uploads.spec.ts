@@ -368,7 +368,7 @@ for (const [what, args, sentence] of [
   [
     'an unknown kind',
     ['--upload', 'ftp', '{image}', 'http://127.0.0.1:1/'],
-    /--upload takes s3, gcs, tus, azure, not 'ftp'/,
+    /--upload takes s3, gcs, tus or azure, not 'ftp'/,
   ],
   ['a kind for a file', ['--upload', 'tus', '{image}', 'out.raw'], /need an http or https URL as the output/],
   ['--sync', ['--sync', '{image}', 'http://127.0.0.1:1/'], /--sync needs a file, not a server/],

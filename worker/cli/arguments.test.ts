@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { spoolFolder } from '../targets/node/spool-file.js';
-import { type Command, parse } from './arguments.js';
+import { type Command, parse as parseWords } from './arguments.js';
 
 const OPENING = {
   format: undefined,
@@ -58,6 +58,8 @@ const opening = (changes: Partial<typeof OPENING> | object) => ({ opening: { ...
 /** `text` split at its spaces; `''` is an empty argument. */
 const argumentsOf = (text: string): string[] =>
   text.split(' ').flatMap((word) => (word === "''" ? [''] : word === '' ? [] : [word]));
+
+const parse = (words: string[]): Command => parseWords(words as [string, ...string[]]);
 
 describe('commands', () => {
   for (const [text, command] of [
@@ -133,6 +135,14 @@ describe('commands', () => {
     ['help', HELP],
     ['-h', HELP],
     ['--help', HELP],
+    ['help map', { name: 'help', topic: 'map' }],
+    ['help completions', { name: 'help', topic: 'completions' }],
+    ['help -h', { name: 'help', topic: 'help' }],
+    ['help convert --help', { name: 'help', topic: 'help' }],
+    ['completions --help', { name: 'help', topic: 'completions' }],
+    ...(['bash', 'zsh', 'fish'] as const).map(
+      (shell) => [`completions ${shell}`, { name: 'completions', shell }] as const,
+    ),
     ['--version', { name: 'version' }],
     ['-V', { name: 'version' }],
   ] as const) {
@@ -151,17 +161,16 @@ describe('an argument after an option is its value, whatever it looks like', () 
     ['convert --snapshot -h -- -h b', convert({ image: '-h', ...opening({ snapshot: '-h' }) })],
     ['convert --snapshot a=b a b', convert(opening({ snapshot: 'a=b' }))],
     ["convert --snapshot '' a b", convert(opening({ snapshot: '' }))],
-    ['convert -f -h a b', convert(opening({ format: '-h' }))],
     ['convert --with --with a b', convert(opening({ companions: ['--with'] }))],
     ['convert --sync -f qcow2 -m 2 a b', convert({ sync: true, workers: 2, ...opening({ format: 'qcow2' }) })],
     ['convert -- -h b', convert({ image: '-h' })],
     ['convert -- --snapshot -h', convert({ image: '--snapshot', output: '-h' })],
-    ['convert -h', HELP],
-    ['convert --help', HELP],
-    ['convert -pq --help a', HELP],
-    ['convert -ph', HELP],
-    ['info -h x', HELP],
-    ['map a -h', HELP],
+    ['convert -h', { name: 'help', topic: 'convert' }],
+    ['convert --help', { name: 'help', topic: 'convert' }],
+    ['convert -pq --help a', { name: 'help', topic: 'convert' }],
+    ['convert -ph', { name: 'help', topic: 'convert' }],
+    ['info -h x', { name: 'help', topic: 'info' }],
+    ['map a -h', { name: 'help', topic: 'map' }],
   ] as const) {
     test(text, () => expect(parse(argumentsOf(text))).toEqual(command));
   }
@@ -200,17 +209,50 @@ describe('outputs on servers', () => {
 describe('wrong arguments', () => {
   const secret = 'https://user:password@host/disk?token=secret';
   for (const [text, message] of [
-    ['', 'A command is missing'],
-    ['frobnicate', "There is no command 'frobnicate'"],
-    [secret, "There is no command 'https://host/disk'"],
+    ['frobnicate', "There is no command 'frobnicate'; see decant --help"],
+    ['convret a b', "There is no command 'convret'; did you mean convert?"],
+    ['con', "There is no command 'con'; did you mean convert?"],
+    ['completion bash', "There is no command 'completion'; did you mean completions?"],
+    ['help convret', "There is no command 'convret'; did you mean convert?"],
+    ['help frobnicate', "There is no command 'frobnicate'; the commands are info, map, convert"],
+    ['help info map', "Unexpected argument 'map'"],
+    ['completions', 'The shell is missing'],
+    ['completions bahs', "completions takes bash, zsh or fish, not 'bahs'; did you mean bash?"],
+    ['completions bash zsh', "Unexpected argument 'zsh'"],
+    [secret, "A command is missing before 'https://host/disk'; did you mean: decant info https://host/disk"],
+    ['a.qcow2 b.raw', "A command is missing before 'a.qcow2'; did you mean: decant convert a.qcow2 b.raw"],
+    ['a.qcow2', "A command is missing before 'a.qcow2'; did you mean: decant info a.qcow2"],
+    ['-p a.qcow2 -', "A command is missing before '-p'; did you mean: decant convert -p a.qcow2 -"],
+    ["./a;'b c", String.raw`did you mean: decant convert './a;'\''b' c`],
+    [`${secret} b`, 'did you mean: decant convert https://host/disk b'],
     ['info', 'The image is missing'],
     ['map', 'The image is missing'],
     ['info a b', "Unexpected argument 'b'"],
     ['info --disk all a', '--disk all is for convert; info takes one disk'],
     [`info a ${secret}`, "Unexpected argument 'https://host/disk'"],
     ['info --output=xml a', "--output takes human or json, not 'xml'"],
+    ['info --output=jsn a', "--output takes human or json, not 'jsn'; did you mean json?"],
+    ['info --frobnicate a', "Unknown option '--frobnicate'"],
+    ['convert --forr azure a b', "Unknown option '--forr'; did you mean --for?"],
+    ['convert --forr=azure a b', "Unknown option '--forr'; did you mean --for?"],
+    ['info --password a b', "Unknown option '--password'; did you mean --password-file?"],
     ['info --frob a', "Unknown option '--frob'"],
-    ['info -m 2 a', "Unknown option '-m'"],
+    ['convert -x a b', "Unknown option '-x'"],
+    ['convert -px a b', "Unknown option '-x'"],
+    ['convert -snapshot c a b', "Unknown option '-s'; did you mean --snapshot?"],
+    ['info -m 2 a', '-m is an option of convert, not of info'],
+    ['info --size 2 a', '--size is an option of convert, not of info'],
+    ['info --spool a', '--spool is an option of map and convert, not of info'],
+    ['convert --for azur a b', "There is no place 'azur'; did you mean azure?"],
+    ['convert --for mars a b', "There is no place 'mars'; the places are raw, kvm"],
+    ['convert -O qcow3 a b', "There is no output format 'qcow3'; did you mean qcow2?"],
+    ['convert -O qed a b', "There is no output format 'qed'; choose one of raw, qcow2"],
+    ["convert -O '' a b", "There is no output format ''; choose one of raw, qcow2"],
+    ['convert -O qcow3 -o help', "There is no output format 'qcow3'; did you mean qcow2?"],
+    ['convert -f vdmk a b', "There is no input format 'vdmk'; did you mean vmdk?"],
+    ['convert -f -h a b', "There is no input format '-h'; choose one of qcow2, vdi"],
+    ['info -f bochs a', "There is no input format 'bochs'; choose one of qcow2, vdi"],
+    ['convert --upload azur a https://host/b', "--upload takes s3, gcs, tus or azure, not 'azur'; did you mean azure?"],
     ['info --salvage=1 a', "Option '--salvage' does not take an argument"],
     ['convert', 'The image is missing'],
     ['convert a', 'The output is missing'],
@@ -239,7 +281,7 @@ describe('wrong arguments', () => {
     ['convert -o =b a b', "'-o =b' is not NAME=VALUE"],
     ["convert -o '' a b", "'-o ' is not NAME=VALUE"],
     ['convert -o a=b, a b', "'-o ' is not NAME=VALUE"],
-    ['convert --upload ftp a https://host/b', "--upload takes s3, gcs, tus, azure, not 'ftp'"],
+    ['convert --upload ftp a https://host/b', "--upload takes s3, gcs, tus or azure, not 'ftp'"],
     ['convert --upload s3 a b', '--upload and --upload-header-file need an http or https URL as the output'],
     ['convert --upload-header-file c a b', '--upload and --upload-header-file need an http or https URL'],
     ['convert --method PATCH a https://host/b', "--method takes PUT or POST, not 'PATCH'"],
@@ -280,18 +322,39 @@ describe('wrong arguments', () => {
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],
     ['convert --spool= a -', '--spool= takes a folder'],
     ['map --spool= a', '--spool= takes a folder'],
-    ['info --spool a', "Unknown option '--spool'"],
     ['convert --spool c a -', "Unexpected argument '-'"],
     ['convert --resume a -', '--resume needs a file or --upload s3, not standard output'],
     ['convert --resume a https://host/b', '--resume needs a file or --upload s3, not a server'],
     ['convert --resume --upload tus a https://host/b', '--resume needs a file or --upload s3, not a server'],
   ] as const) {
-    test(`${text || 'nothing'}: ${message}`, () => {
+    test(`${text}: ${message}`, () => {
       expect(() => parse(argumentsOf(text))).toThrow(
         expect.objectContaining({ kind: 'usage', message: expect.stringContaining(message) }),
       );
-      expect(() => parse(argumentsOf(text))).toThrow(/; see decant --help$/);
       expect(() => parse(argumentsOf(text))).not.toThrow(/secret|password@/);
     });
+  }
+});
+
+describe('commands of qemu-img that Decant does not have', () => {
+  // Those of `qemu-img --help`.
+  for (const [name, advice] of [
+    ['amend', 'decant convert -o'],
+    ['bench', 'use qemu-img bench'],
+    ['bitmap', 'use qemu-img bitmap'],
+    ['commit', 'decant convert --with BASE'],
+    ['create', 'use qemu-img create'],
+    ['dd', 'use decant convert'],
+    ['rebase', 'decant convert --with BASE'],
+    ['resize', 'decant convert --size SIZE'],
+    ['snapshot', '--snapshot ID|NAME'],
+  ] as const) {
+    for (const words of [[name], [name, '--help'], [name, '-f', 'qcow2', 'a'], ['help', name]])
+      test(words.join(' '), () => {
+        expect(() => parse(words)).toThrow(
+          expect.objectContaining({ kind: 'usage', message: expect.stringContaining(advice) }),
+        );
+        expect(() => parse(words)).toThrow(/^There is no command '\w+': (?!.*see decant).*[a-z]$/);
+      });
   }
 });

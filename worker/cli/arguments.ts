@@ -3,13 +3,17 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
+import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
   ALL_DISKS,
+  ALL_OPTIONS,
   isPageBlob,
   OPENING,
+  type Option,
   OTHERS,
+  oneOf,
   optionsOf,
   readOption,
   type UploadMethod,
@@ -17,12 +21,22 @@ import {
   type Values,
   valuesOf,
 } from './command-options.js';
-import { type CommandName, commandEntry, isCommand } from './commands.js';
+import {
+  type CommandName,
+  commandEntry,
+  isCommand,
+  isTopic,
+  SHELLS,
+  type Shell,
+  TOPICS,
+  type TopicName,
+} from './commands.js';
+import { didYouMean } from './did-you-mean.js';
 import { outputFormat } from './formats.js';
 import { shownInput } from './operands.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
-
-export { USAGE } from './command-options.js';
+import { listed } from './wording.js';
+import { noSuchCommand, wrongCommand } from './wrong-command.js';
 
 /** Options for opening the image, common to all commands. */
 export type OpenArguments = Values<typeof OPENING>;
@@ -77,27 +91,47 @@ const PARSERS = {
 export type CommandOf<Name extends CommandName> = { name: Name } & ReturnType<(typeof PARSERS)[Name]>;
 export type ImageCommand = { [Name in CommandName]: CommandOf<Name> }[CommandName];
 
-export type Command = { name: 'help' | 'version' } | { name: 'options'; format: string } | ImageCommand;
+export type Command =
+  | { name: 'version' }
+  /** Of all commands, or of one. */
+  | { name: 'help'; topic?: TopicName }
+  | { name: 'completions'; shell: Shell }
+  | { name: 'options'; format: string }
+  | ImageCommand;
 
-/** Parses the arguments. Fails with `usage` if they are wrong. */
-export function parse(argv: string[]): Command {
-  const [name, ...args] = argv;
-  switch (name) {
-    case undefined:
-      throw usage('A command is missing');
-    case '-h':
-    case '--help':
-    case 'help':
-      return { name: 'help' };
-    case '-V':
-    case '--version':
-      return { name: 'version' };
-  }
-  if (!isCommand(name)) throw usage(`There is no command '${shownInput(name)}'`);
+const HELP = ['-h', '--help'];
+const VERSION = ['-V', '--version'];
+
+/** Parses the arguments, one or more. Fails with `usage` if they are wrong. */
+export function parse([name, ...args]: readonly [string, ...string[]]): Command {
+  if (HELP.includes(name)) return { name: 'help' };
+  if (VERSION.includes(name)) return { name: 'version' };
+  if (!isTopic(name)) throw wrongCommand([name, ...args]);
+  if (!isCommand(name)) return textCommand(name, args);
   const found = parsed(name, args);
-  if (!found) return { name: 'help' };
+  if (!found) return { name: 'help', topic: name };
   if (asksForOptions(found.values)) return optionsRequest(found);
   return { name, ...PARSERS[name](found) } as ImageCommand;
+}
+
+function textCommand(name: 'completions' | 'help', args: string[]): Command {
+  if (args.some((argument) => HELP.includes(argument))) return { name: 'help', topic: name };
+  requireOperands(name, args);
+  const [operand] = args;
+  if (name === 'completions') return { name, shell: oneOf(name, SHELLS, operand)! };
+  if (operand === undefined) return { name };
+  if (!isTopic(operand)) throw noSuchCommand(operand, `the commands are ${TOPICS.join(', ')}`);
+  return { name, topic: operand };
+}
+
+/** Fails with `usage` if the command `name` does not take these operands. */
+function requireOperands(name: TopicName, given: string[]): void {
+  const { operands } = commandEntry(name);
+  // An empty name is an unset shell variable.
+  const missing = operands.find(({ isOptional }, at) => !isOptional && localPath(given[at] ?? '') === '');
+  if (missing) throw usage(`The ${missing.noun} is missing`);
+  const surplus = given[operands.length];
+  if (surplus !== undefined) throw usage(`Unexpected argument '${shownInput(surplus)}'`);
 }
 
 /**
@@ -140,6 +174,45 @@ function refuseQemuOptions(args: string[]): void {
   }
 }
 
+/** Fails with `usage` if `args`, as {@link joined} returns them, have an option that `command` does not take. */
+function refuseUnknownOptions(args: string[], command: CommandName): void {
+  const options = optionsOf(command);
+  const end = args.indexOf('--');
+  for (const argument of end < 0 ? args : args.slice(0, end)) {
+    const unknown = unknownIn(argument, options);
+    if (unknown === undefined) continue;
+    const name = unknown.replace(/^--?/, '');
+    const others = ALL_OPTIONS.filter((option) => (unknown.startsWith('--') ? option.name : option.short) === name);
+    const takers = others.flatMap(({ commands = [] }) => commands);
+    if (takers.length > 0) throw usage(`${unknown} is an option of ${listed(takers, 'and')}, not of ${command}`);
+    // Perhaps a dash is missing.
+    const typed = argument.slice(argument.startsWith('--') ? 2 : 1).split('=')[0]!;
+    const guess = didYouMean(
+      typed,
+      options.map(({ name }) => name),
+      '--',
+    );
+    const message = `Unknown option '${unknown}'`;
+    throw guess === undefined ? usage(message) : new DecantError('usage', `${message}; ${guess}`);
+  }
+}
+
+/** Returns the first option in `argument` that is not one of `options`, with its dashes. */
+function unknownIn(argument: string, options: Option<unknown>[]): string | undefined {
+  if (!argument.startsWith('-') || argument === '-') return undefined;
+  if (argument.startsWith('--')) {
+    const [long] = argument.split('=');
+    return options.some(({ name }) => `--${name}` === long) ? undefined : long;
+  }
+  for (const letter of argument.slice(1)) {
+    const option = options.find(({ short }) => short === letter);
+    if (!option) return `-${letter}`;
+    // The rest is its value.
+    if (option.type === 'string') return undefined;
+  }
+  return undefined;
+}
+
 /** The arguments of a command. */
 interface Parsed {
   values: Record<string, string | boolean | string[] | undefined>;
@@ -153,6 +226,7 @@ interface Parsed {
 function parsed(command: CommandName, given: string[]): Parsed | undefined {
   const args = joined(given, command);
   refuseQemuOptions(args);
+  refuseUnknownOptions(args, command);
   const options = optionsOf(command).map(({ name, type, multiple, short }) => [
     name,
     { type, multiple, ...(short === undefined ? {} : { short }) },
@@ -166,12 +240,7 @@ function parsed(command: CommandName, given: string[]): Parsed | undefined {
   const { values, positionals } = found;
   if (values.help) return undefined;
   if (asksForOptions(values)) return found;
-  // An empty name is an unset shell variable.
-  const { operands } = commandEntry(command);
-  const missing = operands.find((_, at) => localPath(positionals[at] ?? '') === '');
-  if (missing) throw usage(`The ${missing.noun} is missing`);
-  const surplus = positionals[operands.length];
-  if (surplus !== undefined) throw usage(`Unexpected argument '${shownInput(surplus)}'`);
+  requireOperands(command, positionals);
   return found;
 }
 

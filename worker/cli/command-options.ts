@@ -4,10 +4,22 @@ import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { PLACES } from '../places/registry.js';
-import { COMMANDS, type CommandEntry, type CommandName, listed, STREAMS } from './commands.js';
-import { formatName, MACHINES } from './formats.js';
+import { type CommandName, STREAMS, type Taken } from './commands.js';
+import { mistyped } from './did-you-mean.js';
+import { INPUT_FORMATS, inputFormat, MACHINES, OUTPUT_FORMATS } from './formats.js';
+import { listed } from './wording.js';
 
-export const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
+/** Wrong arguments that the help of the command explains. */
+export class WrongArguments extends DecantError {
+  constructor(message: string) {
+    super('usage', message);
+  }
+}
+
+export const usage = (message: string) => new WrongArguments(message);
+
+/** Values of `--output`. */
+const STYLES = ['human', 'json'] as const;
 
 /** Values of `--upload`; without it, the output is one PUT. */
 const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
@@ -27,7 +39,7 @@ export const isPageBlob = (
 /** As `parseArgs` returns it: `undefined` if the option is missing. */
 type ParsedValue = string | string[] | boolean | undefined;
 
-interface Option<T> {
+export interface Option<T> {
   /** Its name, without the dashes. */
   name: string;
   short?: string;
@@ -35,6 +47,8 @@ interface Option<T> {
   multiple: boolean;
   /** The commands that take it; by default all. */
   commands?: CommandName[];
+  /** What completions offer as its value. */
+  takes?: Taken;
   /** Texts of the help, by how the option is written. */
   help: Record<string, string>;
   /** Returns the value for a command. Fails with `usage` if it is wrong. */
@@ -42,13 +56,13 @@ interface Option<T> {
 }
 
 /** What an option has besides its name and its help. */
-type Details = Pick<Option<unknown>, 'short' | 'commands'>;
+type Details = Pick<Option<unknown>, 'short' | 'commands' | 'takes'>;
 
 /** The help, as one text of an option that is written in the usual way, or by how it is written. */
 type Help = string | Record<string, string>;
 
 const helpBy = (help: Help, name: string, value: string, short?: string): Record<string, string> => {
-  const written = short === undefined ? `--${name}` : `-${short}`;
+  const written = short === undefined ? `--${name}` : `-${short}, --${name}`;
   return typeof help === 'string' ? { [`${written}${value && ` ${value}`}`]: help } : help;
 };
 
@@ -89,9 +103,11 @@ function diskOf(value: string | undefined): string | number | undefined {
   return /^[1-9][0-9]*$/.test(value ?? '') && Number.isSafeInteger(number) ? number : value;
 }
 
-function isJson(value = 'human'): boolean {
-  if (value !== 'human' && value !== 'json') throw usage(`--output takes human or json, not '${value}'`);
-  return value === 'json';
+/** Returns the one of `known` that `value` is. Fails with `usage` if it is none of them. */
+export function oneOf<T extends string>(option: string, known: readonly T[], value: string | undefined): T | undefined {
+  const found = known.find((name) => name === value);
+  if (value === undefined || found !== undefined) return found;
+  throw mistyped(`${option} takes ${listed(known, 'or')}, not '${value}'`, value, known);
 }
 
 function workerCount(value: string | undefined): number | undefined {
@@ -101,16 +117,11 @@ function workerCount(value: string | undefined): number | undefined {
   throw usage(`-m takes a whole number from ${MIN_WORKERS} to ${MAX_WORKERS}, not '${value}'`);
 }
 
-function uploadOf(value: string | undefined): UploadProtocolName | undefined {
-  const known = UPLOAD_PROTOCOLS.find((name) => name === value);
-  if (value === undefined || known) return known;
-  throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
-}
+const PLACE_NAMES = PLACES.map(({ name }) => name);
 
-function methodOf(value: string | undefined): UploadMethod | undefined {
-  const known = UPLOAD_METHODS.find((name) => name === value);
-  if (value === undefined || known) return known;
-  throw usage(`--method takes ${UPLOAD_METHODS.join(' or ')}, not '${value}'`);
+function placeOf(value: string | undefined): string | undefined {
+  if (value === undefined || PLACE_NAMES.includes(value)) return value;
+  throw mistyped(`There is no place '${value}'`, value, PLACE_NAMES, `the places are ${PLACE_NAMES.join(', ')}`);
 }
 
 function folderOf(value: string | undefined): string | undefined {
@@ -153,20 +164,25 @@ export const OPENING = {
   format: withValue(
     'format',
     'FORMAT',
-    `format of the image; required for raw, except inside ${listed(STREAMS, 'or')}`,
-    (value) => value && formatName(value),
-    { short: 'f' },
+    `format of the image: ${listed(INPUT_FORMATS, 'or')}; required for raw, except inside ${listed(STREAMS, 'or')}`,
+    (value) => value && inputFormat(value),
+    { short: 'f', takes: INPUT_FORMATS },
   ),
   unpack: flag(
     'unpack',
     'with -f raw: make a disk of the content of the archive or compressed file; otherwise the bytes of the file itself are the disk',
   ),
   /** FILE or NAME=FILE. */
-  companions: repeated('with', '', {
-    '--with FILE':
-      'pass a backing file, parent, extent or data file of the image; repeatable. No file is ever opened because an image names it',
-    '--with NAME=FILE': 'pass FILE for the name NAME in the image',
-  }),
+  companions: repeated(
+    'with',
+    '',
+    {
+      '--with FILE':
+        'pass a backing file, parent, extent or data file of the image; repeatable. No file is ever opened because an image names it',
+      '--with NAME=FILE': 'pass FILE for the name NAME in the image',
+    },
+    { takes: 'file' },
+  ),
   /** A number or a name in an archive, or {@link ALL_DISKS}. */
   disk: withValue(
     'disk',
@@ -181,16 +197,22 @@ export const OPENING = {
     asIs,
   ),
   /** FILE or NAME=FILE. */
-  passwordFiles: repeated('password-file', '', {
-    '--password-file FILE':
-      'read the password of all encrypted layers from FILE, without its last newline; - is standard input',
-    '--password-file NAME=FILE': 'read the password of the layer or disk NAME from FILE; repeatable',
-  }),
+  passwordFiles: repeated(
+    'password-file',
+    '',
+    {
+      '--password-file FILE':
+        'read the password of all encrypted layers from FILE, without its last newline; - is standard input',
+      '--password-file NAME=FILE': 'read the password of the layer or disk NAME from FILE; repeatable',
+    },
+    { takes: 'file' },
+  ),
   headerFile: withValue(
     'header-file',
     'FILE',
     'send the headers in FILE, one NAME: VALUE on each line, to the server of the first URL; - is standard input',
     asIs,
+    { takes: 'file' },
   ),
   assumePassword: flag('assume-password', 'continue if an old encryption method cannot verify the password'),
   salvage: flag('salvage', 'convert a damaged image: lost ranges become zeros and are listed; the exit code is 3'),
@@ -204,20 +226,26 @@ export const OPENING = {
 
 /** All other options, by their names in a command. */
 export const OTHERS = {
-  json: withValue('output', '', {}, isJson, { commands: ['info', 'map'] }),
+  json: withValue(
+    'output',
+    STYLES.join('|'),
+    'print text or JSON (default: human)',
+    (value) => oneOf('--output', STYLES, value) === 'json',
+    { commands: ['info', 'map'], takes: STYLES },
+  ),
   requestedFormat: withValue(
     'output-format',
     'FORMAT',
-    'format of the output, as in qemu-img (default: by the extension of OUTPUT, otherwise raw); an unknown one lists all formats. ovf: the files of an OVA beside OUTPUT, NAME.ovf',
+    `format of the output: ${listed(OUTPUT_FORMATS, 'or')} (default: by the extension of OUTPUT, otherwise raw). ovf: the files of an OVA beside OUTPUT, NAME.ovf`,
     asIs,
-    { short: 'O', commands: ['convert'] },
+    { short: 'O', commands: ['convert'], takes: OUTPUT_FORMATS },
   ),
   place: withValue(
     'for',
     'PLACE',
-    `make the best format for the place where the disk will run, and print the commands that come next. PLACE is one of: ${PLACES.map(({ name }) => name).join(', ')}`,
-    asIs,
-    { commands: ['convert'] },
+    `make the best format for the place where the disk will run, and print the commands that come next. PLACE is one of: ${PLACE_NAMES.join(', ')}`,
+    placeOf,
+    { commands: ['convert'], takes: PLACE_NAMES },
   ),
   lists: repeated(
     'options',
@@ -237,7 +265,7 @@ export const OTHERS = {
     'FILE',
     'write the bmap of a raw OUTPUT to FILE: bmaptool then copies only the blocks with data to a device',
     (value) => value && localPath(value),
-    { commands: ['convert'] },
+    { commands: ['convert'], takes: 'file' },
   ),
   fixGpt: flag(
     'fix-gpt',
@@ -249,9 +277,7 @@ export const OTHERS = {
     'N',
     'number of CPUs of the machine (-O ova; default: as in its configuration, otherwise 2)',
     asIs,
-    {
-      commands: ['convert'],
-    },
+    { commands: ['convert'] },
   ),
   machineMemory: withValue(
     'memory',
@@ -265,7 +291,7 @@ export const OTHERS = {
     'bios|efi',
     'firmware of the machine (-O ova; default: as in its configuration, otherwise as the disk shows)',
     asIs,
-    { commands: ['convert'] },
+    { commands: ['convert'], takes: ['bios', 'efi'] },
   ),
   os: withValue(
     'os',
@@ -306,25 +332,29 @@ export const OTHERS = {
         'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
     },
     folderOf,
-    { commands: ['map', 'convert'] },
+    { commands: ['map', 'convert'], takes: 'folder' },
   ),
   upload: withValue(
     'upload',
     UPLOAD_PROTOCOLS.join('|'),
     'upload protocol of OUTPUT (default: one PUT); keys come from the environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN',
-    uploadOf,
-    { commands: ['convert'] },
+    (value) => oneOf('--upload', UPLOAD_PROTOCOLS, value),
+    { commands: ['convert'], takes: UPLOAD_PROTOCOLS },
   ),
   uploadHeaderFile: withValue(
     'upload-header-file',
     'FILE',
     'send the headers in FILE to the server of OUTPUT, as with --header-file',
     asIs,
-    { commands: ['convert'] },
+    { commands: ['convert'], takes: 'file' },
   ),
-  method: withValue('method', UPLOAD_METHODS.join('|'), 'method of an upload by one request (default: PUT)', methodOf, {
-    commands: ['convert'],
-  }),
+  method: withValue(
+    'method',
+    UPLOAD_METHODS.join('|'),
+    'method of an upload by one request (default: PUT)',
+    (value) => oneOf('--method', UPLOAD_METHODS, value),
+    { commands: ['convert'], takes: UPLOAD_METHODS },
+  ),
   noConfirm: flag('no-confirm', 'accept the response to that request without a look at the object', {
     commands: ['convert'],
   }),
@@ -334,19 +364,15 @@ export const OTHERS = {
   sync: flag('sync', 'fsync the file and its folder before exiting', { commands: ['convert'] }),
 };
 
+const IGNORED = 'accepted for compatibility with qemu-img, without effect';
+
 /** Options without a value in a command. */
 const WITHOUT_VALUE = {
-  targetCache: withValue(
-    'target-cache',
-    '',
-    { '-t, -T CACHE, -U, -W': 'accepted for compatibility with qemu-img, without effect' },
-    asIs,
-    { short: 't', commands: ['convert'] },
-  ),
-  sourceCache: withValue('source-cache', '', {}, asIs, { short: 'T', commands: ['convert'] }),
-  forceShare: flag('force-share', {}, { short: 'U' }),
-  anyOrder: flag('any-order', {}, { short: 'W', commands: ['convert'] }),
-  help: flag('help', { '--help, --version': '' }, { short: 'h' }),
+  targetCache: withValue('target-cache', 'CACHE', IGNORED, asIs, { short: 't', commands: ['convert'] }),
+  sourceCache: withValue('source-cache', 'CACHE', IGNORED, asIs, { short: 'T', commands: ['convert'] }),
+  forceShare: flag('force-share', IGNORED, { short: 'U' }),
+  anyOrder: flag('any-order', IGNORED, { short: 'W', commands: ['convert'] }),
+  help: flag('help', 'print this help', { short: 'h' }),
 };
 
 type Table = Record<string, Option<unknown>>;
@@ -362,50 +388,17 @@ export const readOption = <T>(option: Option<T>, given: Record<string, ParsedVal
 export const valuesOf = <T extends Table>(table: T, given: Record<string, ParsedValue>): Values<T> =>
   Object.fromEntries(Object.entries(table).map(([field, option]) => [field, readOption(option, given)])) as Values<T>;
 
+/** All options, those for opening the image first. */
+export const ALL_OPTIONS: readonly Option<unknown>[] = Object.values<Option<unknown>>({
+  ...OPENING,
+  ...OTHERS,
+  ...WITHOUT_VALUE,
+});
+
+/** Whether `command` takes `option`. */
+export const takes = (command: CommandName, { commands }: Option<unknown>): boolean =>
+  commands === undefined || commands.includes(command);
+
 /** The options that `command` takes. */
 export const optionsOf = (command: CommandName): Option<unknown>[] =>
-  Object.values<Option<unknown>>({ ...OPENING, ...OTHERS, ...WITHOUT_VALUE }).filter(
-    ({ commands }) => commands === undefined || commands.includes(command),
-  );
-
-/** Where the texts of options start, and the width of the help. */
-const [COLUMN, WIDTH] = [25, 99];
-
-/** Breaks `text` into lines after `start`, each below the start of the first one. */
-function wrapped(start: string, text: string): string {
-  const lines = [start.padEnd(COLUMN - 1)];
-  // A long start has a line to itself.
-  if (start.length >= COLUMN - 1) lines.push(' '.repeat(COLUMN - 1));
-  for (const word of text.split(' ')) {
-    if (`${lines.at(-1)} ${word}`.length > WIDTH) lines.push(' '.repeat(COLUMN - 1));
-    lines.push(`${lines.pop()} ${word}`);
-  }
-  return lines.map((line) => line.trimEnd()).join('\n');
-}
-
-const helpOf = (table: Table): string =>
-  Object.values(table)
-    .flatMap(({ help }) => Object.entries(help).map(([form, text]) => wrapped(`  ${form}`, text)))
-    .join('\n');
-
-/** The lines of the usage: one for each command. */
-const usageLines = (): string =>
-  Object.entries<CommandEntry>(COMMANDS)
-    .map(([name, { usual, operands }], at) => {
-      const start = at === 0 ? 'usage:' : '      ';
-      return `${start} decant ${name.padEnd(7)} [OPTIONS] ${usual} ${operands.map(({ name }) => name).join(' ')}`;
-    })
-    .join('\n');
-
-/** The operands of all commands, and their texts. */
-const OPERANDS = new Map(
-  Object.values<CommandEntry>(COMMANDS).flatMap(({ operands }) => operands.map(({ name, text }) => [name, text])),
-);
-
-export const USAGE = `${usageLines()}
-
-${[...OPERANDS].map(([name, text]) => wrapped(`  ${name}`, text)).join('\n')}
-
-${helpOf(OPENING)}
-
-${helpOf({ ...OTHERS, ...WITHOUT_VALUE })}`;
+  ALL_OPTIONS.filter((option) => takes(command, option));

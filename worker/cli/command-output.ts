@@ -19,18 +19,14 @@ const SIZE = 1 << 20;
 const openAnyDisk = (options: OpenOptions): Promise<AnyImage> =>
   open(new Uint8Array(SIZE), { format: 'raw', ...options });
 
-/** Prints the options of the output format `format`. Fails with `usage` if there is no such format. */
+/** Prints the options of the output format `format`. */
 export async function printOptions(format: string, signal: AbortSignal): Promise<void> {
   // An image lists the output formats.
   const image = await openAnyDisk({ signal });
   try {
-    const known = image.formats.find(({ name }) => name === format);
-    if (!known) {
-      const names = image.formats.map(({ name }) => name).join(', ');
-      throw new DecantError('usage', `There is no output format '${format}'; choose one of ${names}`);
-    }
-    if (known.options.length === 0) print(`The output format ${format} has no options`);
-    for (const { name, values, other, required } of known.options) {
+    const { options = [] } = image.formats.find(({ name }) => name === format) ?? {};
+    if (options.length === 0) print(`The output format ${format} has no options`);
+    for (const { name, values, other, required } of options) {
       const [first] = values;
       const note = required ? 'required' : `default: ${first}`;
       print(`${name}=${values.join('|')} (${note}${other === undefined ? '' : `; or ${other}`})`);
@@ -91,7 +87,6 @@ function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<strin
     ...(isNamed && { name: basename(addressOf(output).name, chosen?.extension) }),
     ...command.formatOptions,
   };
-  // An unknown format has a clearer error later.
   if (!compress || !chosen) return formatOptions;
   if (formatOptions[COMPRESS] === 'off')
     throw new DecantError('usage', '-c contradicts -o compress=off; omit one of them');

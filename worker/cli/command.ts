@@ -5,16 +5,19 @@ import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { prepare } from '../node.js';
-import { type Command, type CommandOf, type ImageCommand, parse, USAGE } from './arguments.js';
+import { type Command, type CommandOf, type ImageCommand, parse } from './arguments.js';
+import { WrongArguments } from './command-options.js';
 import { printOptions } from './command-output.js';
-import { type CommandName, commandEntry, EXIT_INTERRUPTED, EXIT_USAGE, isCommand } from './commands.js';
+import { type CommandName, commandEntry, EXIT_INTERRUPTED, EXIT_USAGE, isTopic } from './commands.js';
+import { completionsOf } from './completions/index.js';
 import { conversion } from './conversion.js';
 import { failureRows, failureText } from './failure-text.js';
+import { generalHelp, helpOf } from './help.js';
 import { info } from './info-command.js';
 import { interrupted } from './interrupts.js';
 import { mapDisk } from './map-command.js';
 import { requireText } from './operands.js';
-import { print, report } from './printing.js';
+import { print, report, reportHelp } from './printing.js';
 import { RunContext } from './run-context.js';
 
 /** The exit code of a failure before the command is known. */
@@ -28,19 +31,28 @@ export async function main(argv: string[]): Promise<number> {
   try {
     requireFolder();
     await requireText(argv);
-    return await run(parse(argv), signal);
+    const [name, ...args] = argv;
+    if (name === undefined) {
+      generalHelp().forEach(reportHelp);
+      return EXIT_USAGE;
+    }
+    return await run(parse([name, ...args]), signal);
   } catch (thrown) {
     const error = toDecantError(thrown);
-    report(failureText(error));
+    report(failureText(error) + helpHint(thrown, argv[0] ?? ''));
     for (const row of failureRows(error)) report(row);
     return exitCodeOf(error, argv[0] ?? '');
   }
 }
 
+/** Where the help of the command `name` is, after wrong arguments. */
+const helpHint = (thrown: unknown, name: string): string =>
+  thrown instanceof WrongArguments ? `; see decant ${isTopic(name) ? `${name} ` : ''}--help` : '';
+
 /** The exit code after `error`, of the command called `name`. */
 function exitCodeOf({ kind }: DecantError, name: string): number {
   if (kind === 'cancelled') return EXIT_INTERRUPTED;
-  if (!isCommand(name)) return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
+  if (!isTopic(name)) return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   const { failed, wrongUsage } = commandEntry(name);
   return kind === 'usage' ? wrongUsage : failed;
 }
@@ -73,10 +85,13 @@ const RUNS: { [Name in CommandName]: (command: CommandOf<Name>, context: RunCont
 async function run(command: Command, signal: AbortSignal): Promise<number> {
   // Not for a conversion, which prints nothing to standard output, but may write its output there.
   if (command.name !== 'convert')
-    watchPrinting(isCommand(command.name) ? commandEntry(command.name).failed : EXIT_FAILED);
+    watchPrinting(isTopic(command.name) ? commandEntry(command.name).failed : EXIT_FAILED);
   switch (command.name) {
     case 'help':
-      for (const line of USAGE.split('\n')) print(line);
+      (command.topic === undefined ? generalHelp() : helpOf(command.topic)).forEach(print);
+      return 0;
+    case 'completions':
+      completionsOf(command.shell).forEach(print);
       return 0;
     case 'version':
       print(JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')).version);

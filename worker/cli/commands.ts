@@ -1,7 +1,11 @@
 // The commands: each is named once, with its operands, its exit codes and the texts of its help. `arguments.ts` parses their
-// arguments, `command.ts` runs them, and `command-options.ts` says which options they take.
+// arguments, `command.ts` runs them, and `command-options.ts` says which options they take. Help, completions, the man page and
+// the tables in docs/command.md are made from these entries.
 
 import { CONTAINERS } from '../public/registry.js';
+
+/** The values of an option or an operand: these names, or any file or folder. */
+export type Taken = readonly string[] | 'file' | 'folder';
 
 interface Operand {
   /** In the usage. */
@@ -9,6 +13,9 @@ interface Operand {
   /** In sentences, after an article. */
   noun: string;
   text: string;
+  /** What completions offer; by default files. */
+  takes?: Taken;
+  isOptional?: boolean;
 }
 
 export interface CommandEntry {
@@ -25,8 +32,8 @@ export interface CommandEntry {
   wrongUsage: number;
   /** Whether it decodes the disk: workers are started for it while the files are opened. */
   decodes: boolean;
-  /** Arguments after `decant`, and what they do. */
-  examples: readonly (readonly [command: string, text: string])[];
+  /** Command lines, and what they do. */
+  examples: readonly (readonly [line: string, text: string])[];
 }
 
 export const EXIT_USAGE = 2;
@@ -41,10 +48,6 @@ const USUAL = {
   wrongUsage: EXIT_USAGE,
   exitCodes: { 0: 'done', 1: 'failed', [EXIT_USAGE]: 'wrong usage' },
 };
-
-/** Lists `names` with `last` before the last one. */
-export const listed = (names: readonly string[], last: string): string =>
-  `${names.slice(0, -1).join(', ')} ${last} ${names.at(-1)}`;
 
 /** The names of containers that may come as a stream. */
 export const STREAMS = CONTAINERS.filter(({ isReadInOrder }) => isReadInOrder).map(({ name }) => name);
@@ -64,13 +67,13 @@ const OUTPUT: Operand = {
 export const COMMANDS = {
   info: {
     ...USUAL,
-    summary: 'describe an image: its format, size, snapshots, parents and warnings',
+    summary: 'describe an image: its format, size, snapshots and warnings',
     operands: [IMAGE],
     usual: '[--output=human|json]',
     decodes: false,
     examples: [
-      ['info disk.qcow2', 'describes the image'],
-      ['info --output=json vm.ova', 'the same for programs'],
+      ['decant info disk.qcow2', 'describes the image'],
+      ['decant info --output=json vm.ova', 'the same for programs'],
     ],
   },
   map: {
@@ -80,7 +83,7 @@ export const COMMANDS = {
     operands: [IMAGE],
     usual: '[--output=human|json]',
     decodes: false,
-    examples: [['map --output=json disk.qcow2', 'lists data, zeros and holes']],
+    examples: [['decant map --output=json disk.qcow2', 'lists data, zeros and holes']],
   },
   convert: {
     ...USUAL,
@@ -93,16 +96,68 @@ export const COMMANDS = {
     usual: '[-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS]',
     decodes: true,
     examples: [
-      ['convert -p disk.qcow2 disk.raw', 'shows progress'],
-      ['convert disk.vmdk disk.vhdx', 'the extension states the format'],
-      ['convert --for proxmox disk.vmdk disk.qcow2', 'the best format there, and the next command'],
+      ['decant convert -p disk.qcow2 disk.raw', 'shows progress'],
+      ['decant convert disk.vmdk disk.vhdx', 'the extension states the format'],
+      ['decant convert --for proxmox disk.vmdk disk.qcow2', 'the best format there, and the next command'],
     ],
   },
 } satisfies Record<string, CommandEntry>;
 
+/** The name of a command that opens images. */
 export type CommandName = keyof typeof COMMANDS;
 
 export const isCommand = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
+/** Values of the operand of `completions`. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** The commands that print texts about the others. */
+export const TEXT_COMMANDS = {
+  completions: {
+    ...USUAL,
+    summary: 'print the script that completes the arguments in a shell',
+    operands: [{ name: 'SHELL', noun: 'shell', text: 'bash, zsh or fish', takes: SHELLS }],
+    usual: '',
+    decodes: false,
+    examples: [
+      ['source <(decant completions bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc, after compinit'],
+      ['decant completions fish | source', 'in ~/.config/fish/config.fish'],
+    ],
+  },
+  help: {
+    ...USUAL,
+    summary: 'explain a command: its options, exit codes and examples',
+    operands: [
+      {
+        name: 'COMMAND',
+        noun: 'command',
+        text: 'one of the commands; without it, all are listed',
+        takes: [...Object.keys(COMMANDS), 'completions'],
+        isOptional: true,
+      },
+    ],
+    usual: '',
+    decodes: false,
+    examples: [['decant help convert', 'the same as decant convert --help']],
+  },
+} satisfies Record<string, CommandEntry>;
+
+/** The name of any command. */
+export type TopicName = CommandName | keyof typeof TEXT_COMMANDS;
+
+const ALL: Record<TopicName, CommandEntry> = { ...COMMANDS, ...TEXT_COMMANDS };
+
+/** The names of all commands. */
+export const TOPICS = Object.keys(ALL) as readonly TopicName[];
+
+export const isTopic = (name: string): name is TopicName => Object.hasOwn(ALL, name);
+
 /** The entry of the command `name`. */
-export const commandEntry = (name: CommandName): CommandEntry => COMMANDS[name];
+export const commandEntry = (name: TopicName): CommandEntry => ALL[name];
+
+/** The exit codes of the command `name`, with their meanings. */
+export const exitCodesOf = (name: TopicName): [code: number, meaning: string][] => [
+  ...Object.entries(commandEntry(name).exitCodes).map(([code, meaning]): [number, string] => [Number(code), meaning]),
+  [EXIT_INTERRUPTED, 'interrupted'],
+];

@@ -1,9 +1,11 @@
 // Names and extensions of formats, and the output format, by `-O`, the place or the output's extension.
 
 import { DecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp } from '../http/address.js';
 import { choiceFor, placeNamed } from '../places/choice.js';
 import { CONTAINERS, FORMATS, OUTPUTS } from '../public/registry.js';
+import { mistyped } from './did-you-mean.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 
 const escaped = (extension: string): string => extension.replaceAll('.', String.raw`\.`);
@@ -48,6 +50,20 @@ export function formatName(name: string): string {
   return ALIASES.get(lower) ?? lower;
 }
 
+/** The names of formats that Decant reads. */
+export const INPUT_FORMATS = FORMATS.filter(({ kind }) => kind === 'image').map(({ name }) => name);
+
+/** Returns the name of the input format `name`, which may be an alias. Fails with `usage` if there is none. */
+export const inputFormat = (name: string): string => knownFormat('input', name, INPUT_FORMATS);
+
+/** Returns the name of the format `name`, which may be an alias. Fails with `usage` if it is not one of `known`. */
+function knownFormat(direction: string, name: string, known: readonly string[]): string {
+  const format = formatName(name);
+  if (known.includes(format)) return format;
+  const message = `There is no ${direction} format '${shownText(name)}'`;
+  throw mistyped(message, format, known, `choose one of ${known.join(', ')}`);
+}
+
 interface FormatOption {
   format: string;
   formatOptions: Record<string, string>;
@@ -59,6 +75,10 @@ interface FormatOption {
 
 /** The name of an OVF, which is made of the files of an OVA, and the extension of its descriptor. */
 const LOOSE = { name: 'ovf', format: 'ova', end: '.ovf' };
+
+/** The names of formats that the command writes. */
+export const OUTPUT_FORMATS = [...OUTPUTS.map(({ name }) => name), LOOSE.name];
+
 /** Names that the files of an OVA have unchanged. */
 const LOOSE_NAME = /^[A-Za-z0-9_=+][A-Za-z0-9._=+-]{0,79}$/;
 
@@ -77,25 +97,25 @@ interface FormatArguments {
 
 /**
  * Returns the format of `output` and its options: `-O`, otherwise the best for the place, otherwise by the extension, otherwise
- * raw. Fails with `usage` for the extension of an unsupported format without `-O`, and if the place does not accept the format of
- * `-O` or of the extension.
+ * raw. Fails with `usage` for an unknown `-O`, for the extension of an unsupported format without `-O`, and if the place does not
+ * accept the format of `-O` or of the extension.
  */
 export function outputFormat(
   output: string,
   { requestedFormat, options = {}, place }: FormatArguments = {},
 ): FormatOption {
-  const isLoose =
-    requestedFormat === undefined ? nameOf(output).endsWith(LOOSE.end) : formatName(requestedFormat) === LOOSE.name;
-  if (isLoose) return looseFormat(output, options, place);
-  const chosen = requestedFormat === undefined ? formatByExtension(output) : formatName(requestedFormat);
+  const requested = requestedFormat === undefined ? undefined : knownFormat('output', requestedFormat, OUTPUT_FORMATS);
+  if (requested === LOOSE.name || (requested === undefined && nameOf(output).endsWith(LOOSE.end)))
+    return looseFormat(output, options, place);
+  const chosen = requested ?? formatByExtension(output);
   if (place === undefined) {
     const format = chosen ?? DEFAULT;
-    return { format, formatOptions: options, ...(requestedFormat !== undefined && noteOn(output, format, '-O')) };
+    return { format, formatOptions: options, ...(requested !== undefined && noteOn(output, format, '-O')) };
   }
-  const isVague = requestedFormat === undefined && VAGUE.some((end) => nameOf(output).endsWith(end));
+  const isVague = requested === undefined && VAGUE.some((end) => nameOf(output).endsWith(end));
   const wanted = chosen === undefined || isVague ? {} : { format: chosen };
   const choice = choiceFor(placeNamed(place), { ...wanted, formatOptions: options });
-  return { ...choice, ...noteOn(output, choice.format, requestedFormat === undefined ? '--for' : '-O') };
+  return { ...choice, ...noteOn(output, choice.format, requested === undefined ? '--for' : '-O') };
 }
 
 /** Returns the format of an OVF. Fails with `usage` if `output` is not the path of a descriptor whose files can have its name. */

@@ -24,6 +24,9 @@ export async function flushed(): Promise<void> {
 /** Prints a message to stderr. */
 export const report = (line: string): void => write(process.stderr, `decant: ${escaped(line)}\n`);
 
+/** Prints a line of the help to stderr, because the command is wrong. */
+export const reportHelp = (line: string): void => write(process.stderr, `${escaped(line)}\n`);
+
 /** The maximum number of listed ranges. */
 export const MAX_LISTED = 10_000;
 
