@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings, bundle } from './bundle.mjs';
 import { bin, root, run, say, unlessDone } from './lib.mjs';
+import { manPage } from './man.mjs';
 import { notices } from './notices.mjs';
 import { checkNode, npmPackages } from './setup.mjs';
 import { types } from './types.mjs';
@@ -20,6 +21,7 @@ async function npmPackage() {
   }
   await types(dist);
   chmodSync(join(dist, 'cli.js'), 0o755);
+  writeFileSync(join(dist, 'decant.1'), await manPage());
   writeFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), notices());
 }
 
@@ -28,7 +30,14 @@ export async function build() {
   await npmPackages();
   await wasm();
   const licences = ['LICENSE-MIT', 'LICENSE-APACHE', 'scripts/notices.mjs'];
-  const packaging = ['scripts/bundle.mjs', 'scripts/types.mjs', 'scripts/globals', 'docs/api', 'element'];
+  const packaging = [
+    'scripts/bundle.mjs',
+    'scripts/man.mjs',
+    'scripts/types.mjs',
+    'scripts/globals',
+    'docs/api',
+    'element',
+  ];
   const library = [...INPUTS, 'scripts/build.mjs', ...licences, ...packaging, 'worker', 'package.json'];
   await unlessDone('package', { inputs: library, output: 'dist/THIRD-PARTY-NOTICES.txt' }, npmPackage);
   await unlessDone('page', { inputs: [...library, 'web'], output: 'site/index.html' }, () => {
