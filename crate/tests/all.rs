@@ -43,6 +43,7 @@ mod split;
 mod split_names;
 mod stated_raw;
 mod streamed_sizes;
+mod sums;
 mod tables_once;
 mod tar;
 mod vdi;

@@ -1,4 +1,4 @@
-//! Code that runs for every byte of a disk: decompression, checksums, and detection of zeros.
+//! Code that runs for every byte of a disk: decompression, checksums, hashes, and detection of zeros.
 //!
 //! It is a separate crate because it is compiled for speed, and the rest of Decant for size. It knows no image formats.
 //! Each call processes many bytes, since calls from the other crate are not inlined.
@@ -6,6 +6,7 @@
 pub mod bit_writer;
 pub mod crc;
 pub mod inflate;
+pub mod sums;
 
 /// A buffer of this many bytes could not be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use super::plan::{JobLimits, Planner};
 use super::progress::ResumePoint;
 use super::reshape::Reshaped;
 use super::sum::DiskSum;
+use super::within::{whole_blocks, within};
 use crate::container::block_source::{BlockSource, LimitedPasses};
 use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::error::{Error, Result};
@@ -20,39 +21,59 @@ use std::rc::Rc;
 pub struct DiskSource<'a, E> {
     pub(super) content: Content<'a>,
     pub(super) executor: &'a E,
+    /// The ranges that are read, if not all: the rest of the disk counts as zeros.
+    pub(super) ranges: Option<Rc<[GuestRange]>>,
+}
+
+// Not derived, since `E` need not be cloned.
+impl<E> Clone for DiskSource<'_, E> {
+    fn clone(&self) -> Self {
+        Self { content: self.content.clone(), executor: self.executor, ranges: self.ranges.clone() }
+    }
 }
 
 impl<'a, E> DiskSource<'a, E> {
     /// The disk of `image`.
     pub fn image(image: &'a Image, executor: &'a E) -> Self {
-        Self { content: Content::Image(image, None), executor }
+        Self { content: Content::Image(image, None), executor, ranges: None }
     }
 
     /// The disk of `image`, changed to `reshaped`. `executor` must read from [`Reshaped::files`].
     pub fn reshaped(image: &'a Image, reshaped: Rc<Reshaped>, executor: &'a E) -> Self {
-        Self { content: Content::Image(image, Some(reshaped)), executor }
+        Self { content: Content::Image(image, Some(reshaped)), executor, ranges: None }
     }
 
     /// The streamed `disk`. `executor` must read from [`InOrder::files`].
     pub fn in_order(disk: &'a InOrder<'a>, executor: &'a E) -> Self {
-        Self { content: Content::InOrder(disk), executor }
+        Self { content: Content::InOrder(disk), executor, ranges: None }
+    }
+
+    /// Reads only `ranges`, ascending and disjoint, in whole blocks: the rest of the disk counts as zeros. A streamed disk is read
+    /// whole.
+    #[must_use]
+    pub fn within(mut self, ranges: &[GuestRange]) -> Self {
+        self.ranges = Some(whole_blocks(ranges));
+        self
+    }
+
+    pub(super) fn plan(&self, limits: JobLimits, start: ResumePoint) -> Result<Plan> {
+        match &self.content {
+            Content::Image(image, reshaped) => {
+                Plan::of_image(image, reshaped.clone(), self.ranges.clone(), limits, start)
+            }
+            Content::InOrder(disk) => Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?)),
+        }
     }
 }
 
 /// The source of a disk: an opened image, perhaps changed, or a stream.
+#[derive(Clone)]
 pub(super) enum Content<'a> {
     Image(&'a Image, Option<Rc<Reshaped>>),
     InOrder(&'a InOrder<'a>),
 }
 
 impl Content<'_> {
-    pub(super) fn plan(&self, limits: JobLimits, start: ResumePoint) -> Result<Plan> {
-        match self {
-            Self::Image(image, reshaped) => Plan::of_image(image, reshaped.clone(), limits, start),
-            Self::InOrder(disk) => Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?)),
-        }
-    }
-
     /// The virtual size before the output format rounds it up, if it is known before the disk is read.
     pub(super) fn virtual_size(&self) -> Option<u64> {
         match self {
@@ -126,12 +147,22 @@ pub(super) enum Plan {
 }
 
 impl Plan {
-    fn of_image(image: &Image, reshaped: Option<Rc<Reshaped>>, limits: JobLimits, start: ResumePoint) -> Result<Self> {
+    fn of_image(
+        image: &Image,
+        reshaped: Option<Rc<Reshaped>>,
+        ranges: Option<Rc<[GuestRange]>>,
+        limits: JobLimits,
+        start: ResumePoint,
+    ) -> Result<Self> {
         let (mut extents, mut virtual_size, mut stored) = (image.extents()?, image.virtual_size(), image.stored());
         if let Some(reshaped) = &reshaped {
             extents = reshaped.extents(image, extents);
             virtual_size = reshaped.size;
             stored += reshaped.rewritten().iter().map(|range| range.len()).sum::<u64>();
+        }
+        let is_whole = ranges.is_none() && start.guest == GuestOffset(0);
+        if let Some(ranges) = ranges {
+            extents = within(extents, ranges, virtual_size);
         }
         let rest = GuestRange { start: start.guest, end: GuestOffset(virtual_size) };
         let mut planner = Planner::new(image, extents.continue_with(rest), limits);
@@ -139,8 +170,8 @@ impl Plan {
             planner = planner.reshaped(reshaped, image);
         }
         let checksum = match image.checksum().cloned() {
-            // The earlier conversion has read the start of the disk, so the checksum of the whole disk cannot be computed.
-            Some(Checksum::Of(stated)) if start.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
+            // Not all of the disk is read, so the checksum of the whole disk cannot be computed.
+            Some(Checksum::Of(stated)) if !is_whole => Some(Checksum::Around(stated)),
             checksum => checksum,
         };
         let planner = match &checksum {

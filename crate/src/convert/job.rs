@@ -1,5 +1,6 @@
 //! A job: what to read, how to decode it, and its place on the disk. Workers run jobs without parsing any metadata.
 
+use super::sums::Summing;
 use crate::compress::{Compression, Encoding, GuestRun, data_runs, renew};
 use crate::disk::losses::Lost;
 use crate::error::Result;
@@ -37,6 +38,8 @@ pub struct Job {
     pub(crate) salvage: bool,
     /// The part of the disk, all that the job accounts for, whose CRC-32 is wanted. All pieces are stored unchanged then.
     pub(crate) summed: Option<GuestRange>,
+    /// How guest sums of the job are computed, if they are wanted.
+    pub(crate) sums: Option<Summing>,
     /// The files with compressed data in the job, for errors. See [`crate::Image::places`].
     pub(crate) places: Vec<(FileId, Place)>,
     /// Ranges that the planner found lost. Executors do not use them.

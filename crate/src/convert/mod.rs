@@ -15,6 +15,8 @@ mod reshape;
 pub(crate) mod run;
 mod sector_size;
 mod sum;
+mod sums;
+mod within;
 mod workload;
 
 pub use disk_source::DiskSource;
@@ -23,13 +25,14 @@ pub use job::Job;
 pub use output::Output;
 pub use pipeline::{
     ConvertedDisk, ConvertedDisks, ExecutedJob, Executor, convert, convert_disk, convert_disks, convert_in_order,
-    resume,
+    resume, sums_of,
 };
 pub use progress::{Cancel, Progress, ResumePoint};
 pub use reshape::{Change, Reshaped, reshaped};
 pub use run::Transcoder;
 use sector_size::layout_of;
 pub use sector_size::notice_of_start;
+pub use sums::{SUMMED, Summing, Sums};
 pub use workload::{Budget, MAX_JOB, Workload};
 
 use crate::compress::{Encoding, Placement};

@@ -3,6 +3,7 @@
 
 use super::job::Job;
 use super::plan::JobLimits;
+use super::sums::Summing;
 use crate::compress::{EncodedPart, Encoding, GuestRun, Placement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -23,12 +24,14 @@ pub struct Output<'a, B> {
     pub target: &'a dyn Target<B>,
     /// Whether a compressed disk may be read twice, if the target needs it.
     pub may_read_twice: bool,
+    /// How guest sums of the disks are computed, if they are wanted.
+    pub summing: Option<Summing>,
 }
 
 impl<'a, B> Output<'a, B> {
     /// Reads a compressed disk only once.
     pub fn new(layout: &'a dyn Layout, stamp: Stamp, target: &'a dyn Target<B>) -> Self {
-        Self { layout, stamp, target, may_read_twice: false }
+        Self { layout, stamp, target, may_read_twice: false, summing: None }
     }
 
     /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in a compressed

@@ -1,23 +1,25 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
-use super::disk_source::{Content, DiskSource, Plan};
+use super::disk_source::{DiskSource, Plan};
 use super::in_order::InOrder;
 use super::job::Job;
 use super::output::{FinishedOutput, Output, OutputWriter, Pass};
 use super::progress::{Cancel, Progress, ResumePoint, Settled};
 use super::sector_size;
 use super::sum::DiskSum;
+use super::sums::{PartSum, Summing, Sums};
 use super::workload::{Workload, planned_ahead};
 use crate::compress::{GuestRun, Placement};
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost, LostRanges};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::target::OutputBytes;
+use crate::io::target::{Discarding, OutputBytes};
 use crate::modules::prepare;
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
-use crate::output::{Layout, Write};
+use crate::output::{Layout, Options, Stamp, Write, by_name};
+use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join, try_join_all};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
@@ -54,6 +56,8 @@ pub struct ExecutedJob<B> {
     pub(crate) large_sectors: bool,
     /// The CRC-32 of [`Job::summed`]; `None` if the job had no data.
     pub(crate) crc: Option<u32>,
+    /// The guest sums, if they are wanted.
+    pub(crate) sums: Vec<PartSum>,
 }
 
 /// The result of a conversion of one disk.
@@ -71,6 +75,8 @@ pub struct Converted {
     pub notices: Vec<Notice>,
     /// In a salvage: the lost ranges.
     pub lost: Losses,
+    /// The guest sums; empty unless they are wanted.
+    pub sums: Sums,
 }
 
 /// The result of a conversion of all disks of a machine.
@@ -95,6 +101,8 @@ pub struct ConvertedDisk {
     pub notices: Vec<Notice>,
     /// In a salvage: the lost ranges.
     pub lost: Losses,
+    /// The guest sums; empty unless they are wanted.
+    pub sums: Sums,
 }
 
 /// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at
@@ -149,8 +157,26 @@ pub async fn convert_disk<E: Executor>(
 ) -> Result<Converted> {
     let ConvertedDisks { progress, output_size, mut disks } =
         convert_disks(&[disk], output, start, progress, cancel).await?;
-    let ConvertedDisk { virtual_size, rewritten, notices, lost } = disks.remove(0);
-    Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost })
+    let ConvertedDisk { virtual_size, rewritten, notices, lost, sums } = disks.remove(0);
+    Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost, sums })
+}
+
+/// Computes the guest sums of a disk, and writes nothing. Fails as [`convert`] does.
+pub async fn sums_of<E: Executor>(
+    disk: DiskSource<'_, E>,
+    seed: u64,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Converted> {
+    let raw = by_name("raw")?;
+    let options = Options::new(raw, &[])?;
+    let layout = match disk.content.virtual_size() {
+        Some(size) => (raw.layout)(size, &options)?,
+        None => raw.layout_in_order(&options)?,
+    };
+    let summing = Some(Summing { seed, discards: true });
+    let output = Output { summing, ..Output::new(&*layout, Stamp::default(), &Discarding) };
+    convert_disk(disk, &output, ResumePoint::default(), progress, cancel).await
 }
 
 /// Converts `disks` into one output like [`convert`], one after the other. If there are several, the layout of `output` must be for all of
@@ -191,7 +217,9 @@ impl<E: Executor> Conversion<'_, E> {
         let _limited: Vec<_> = self.disks.iter().filter_map(|disk| disk.content.limited()).collect();
         let checks = try_join_all(self.disks.iter().map(|disk| check_manifest(disk.content.manifest())));
         let conversion = async {
+            let before = self.sums_before_start().await?;
             let (mut done, notices) = try_join(self.passes(), checks).await?;
+            done.disks[0].sums.join(before)?;
             for (disk, notices) in done.disks.iter_mut().zip(notices) {
                 disk.notices.extend(notices);
             }
@@ -203,6 +231,19 @@ impl<E: Executor> Conversion<'_, E> {
             self.output.target.abort().await;
         }
         result
+    }
+
+    /// The guest sums of the part of the disk that an earlier conversion has written, if they are wanted: it is read again.
+    async fn sums_before_start(&self) -> Result<Sums> {
+        let &Self { disks, output, start, progress } = self;
+        let Some(Summing { seed, .. }) = output.summing.filter(|_| start.guest > GuestOffset(0)) else {
+            return Ok(Sums::default());
+        };
+        let part = disks[0].clone().within(&[GuestRange { start: GuestOffset(0), end: start.guest }]);
+        let measuring = |done: Progress| progress(Progress { measuring: true, finalizing: false, ..done });
+        // The sums are a conversion, too.
+        let sums = sums_of(part, seed, &measuring, &Cancel::default()).boxed_local().await?;
+        Ok(sums.sums)
     }
 
     /// Writes the whole output, after a first pass over the disks if the output needs it.
@@ -232,6 +273,8 @@ impl<E: Executor> Conversion<'_, E> {
         let &Self { disks: sources, output, start, progress } = self;
         let guest_total: Option<u64> = sources.iter().map(|source| source.content.virtual_size()).sum();
         let is_first = matches!(pass, Pass::First);
+        // A first pass finds only what the output has last.
+        let summing = output.summing.filter(|_| !is_first);
         let writer = &OutputWriter::new(output, pass)?;
         if !is_first {
             output.target.open(guest_total.and(size)).await?;
@@ -239,10 +282,10 @@ impl<E: Executor> Conversion<'_, E> {
         let written = writer.begin().await?;
         let mut before = Progress { guest_total, written, ..Progress::default() };
         let (mut disks, mut resized) = (Vec::new(), None);
-        for (number, &DiskSource { ref content, executor }) in sources.iter().enumerate() {
-            let transfer = DiskTransfer { executor, output, writer, start, number, before, progress };
-            let done = transfer.run(content).await.map_err(|error| {
-                let error = content.explain(error);
+        for (number, source) in sources.iter().enumerate() {
+            let transfer = DiskTransfer { source, output, writer, start, number, before, progress, summing };
+            let done = transfer.run().await.map_err(|error| {
+                let error = source.content.explain(error);
                 let is_of_output = matches!(error.kind, ErrorKind::Target | ErrorKind::Internal | ErrorKind::Cancelled);
                 let names_disk = !is_of_output && sources.len() > 1;
                 if names_disk { error.field("diskNumber", number as u64 + 1) } else { error }
@@ -260,7 +303,7 @@ impl<E: Executor> Conversion<'_, E> {
 
 /// The transfer of one disk to the output.
 struct DiskTransfer<'a, E: Executor> {
-    executor: &'a E,
+    source: &'a DiskSource<'a, E>,
     output: &'a Output<'a, E::Bytes>,
     writer: &'a OutputWriter<'a, E::Bytes>,
     start: ResumePoint,
@@ -268,6 +311,7 @@ struct DiskTransfer<'a, E: Executor> {
     /// The progress before this disk.
     before: Progress,
     progress: &'a dyn Fn(Progress),
+    summing: Option<Summing>,
 }
 
 /// The result of [`DiskTransfer::run`].
@@ -279,11 +323,12 @@ struct TransferredDisk {
 }
 
 impl<E: Executor> DiskTransfer<'_, E> {
-    /// Runs all jobs of `content`.
-    async fn run(&self, content: &Content<'_>) -> Result<TransferredDisk> {
-        let &Self { executor, output, writer, start, number, ref before, progress } = self;
+    /// Runs all jobs of the disk.
+    async fn run(&self) -> Result<TransferredDisk> {
+        let &Self { source, output, writer, start, number, ref before, progress, summing } = self;
+        let DiskSource { content, executor, .. } = source;
         let workload = executor.workload();
-        let plan = content.plan(output.limits(workload.job_bytes), start)?;
+        let plan = source.plan(output.limits(workload.job_bytes), start)?;
         let guest_total = plan.virtual_size();
         let mut tally = Tally::new(&plan, start);
         let in_flight = self.jobs_in_flight(plan.largest_unit());
@@ -293,7 +338,10 @@ impl<E: Executor> DiskTransfer<'_, E> {
         let jobs =
             try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
         let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
-            .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
+            .map_ok(|mut job| {
+                job.sums = summing;
+                (regions.next(&job), std::mem::take(&mut job.lost), job)
+            })
             .map_ok(|((range, region), mut lost, job)| async move {
                 let (index, data, guest_ranges) = (job.index, job.data_len(), writer.guest_ranges_of(&job)?);
                 let mut executed = executor.execute(job).await?;
@@ -306,7 +354,8 @@ impl<E: Executor> DiskTransfer<'_, E> {
             })
             .try_buffer_unordered(in_flight);
         pin_mut!(finished);
-        while let Some((range, data, executed)) = finished.try_next().await? {
+        while let Some((range, data, mut executed)) = finished.try_next().await? {
+            tally.sums.add(std::mem::take(&mut executed.sums).into_iter())?;
             tally.add(range, data, executed);
             progress(tally.done.after(before));
             if guest_total.is_none() {
@@ -327,13 +376,14 @@ impl<E: Executor> DiskTransfer<'_, E> {
             rewritten: content.rewritten(),
             notices: layout.notice().into_iter().chain(notices_of_disk).chain(sectors).chain(mismatch).collect(),
             lost: tally.lost.finish(),
+            sums: tally.sums,
         };
         Ok(TransferredDisk { progress: tally.done.after(before), disk, resized })
     }
 
     /// How many jobs to have in flight for a disk whose largest indivisible unit has `largest_unit` bytes.
     fn jobs_in_flight(&self, largest_unit: u64) -> usize {
-        let workload = self.executor.workload();
+        let workload = self.source.executor.workload();
         let largest = workload.job_bytes.max(self.output.weight(largest_unit));
         // Executors queue `ahead` jobs whatever their size: too many of the largest ones would not fit into the memory.
         let ahead = if self.output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
@@ -346,6 +396,7 @@ struct Tally {
     done: Progress,
     settled: Settled,
     lost: LostRanges,
+    sums: Sums,
     large_sectors: bool,
     /// See [`Plan::position`].
     position: Option<Rc<Cell<u64>>>,
@@ -360,6 +411,7 @@ impl Tally {
             done: Progress { guest_done, written, settled: start, ..Progress::default() },
             settled: Settled::new(start),
             lost: LostRanges::default(),
+            sums: Sums::default(),
             large_sectors: false,
             position: plan.position(),
             sum: plan.sum(),

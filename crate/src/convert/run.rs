@@ -5,6 +5,7 @@ use super::job::{Job, JobBuffers, Piece, Stored};
 use super::pipeline::ExecutedJob;
 use super::sector_size::has_large_sectors;
 use super::sum::crc_of;
+use super::sums::PartSum;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
@@ -64,7 +65,9 @@ impl LoadedJob {
         };
         let JobBuffers { input, output } = &mut self.buffers;
         let large_sectors = has_large_sectors(&runs, output);
+        let sums = self.job.sums.map(|summing| summing.sums_of(&runs, output)).transpose()?.unwrap_or_default();
         let placement = match self.job.encoding {
+            _ if self.job.sums.is_some_and(|summing| summing.discards) => Placement::Runs(Vec::new()),
             Encoding::Plain => Placement::Runs(runs),
             Encoding::Stored => Placement::Parts(runs.iter().map(EncodedPart::stored).collect()),
             Encoding::Compressed(encoding) => {
@@ -74,7 +77,7 @@ impl LoadedJob {
                 Placement::Parts(parts)
             }
         };
-        Ok(FinishedJob { buffers: self.buffers, placement, lost, large_sectors })
+        Ok(FinishedJob { buffers: self.buffers, placement, lost, large_sectors, sums })
     }
 
     /// Decrypts the encrypted pieces to their places in the output. The platform may do it while this waits. Fails with `internal`
@@ -101,6 +104,7 @@ pub(crate) struct FinishedJob {
     placement: Placement,
     lost: Vec<Lost>,
     large_sectors: bool,
+    sums: Vec<PartSum>,
 }
 
 /// The result of a job.
@@ -118,13 +122,16 @@ pub struct JobOutput {
     pub(crate) large_sectors: bool,
     /// The CRC-32 of [`Job::summed`].
     pub(crate) crc: Option<u32>,
+    /// The guest sums, if they are wanted.
+    pub(crate) sums: Vec<PartSum>,
 }
 
 impl JobOutput {
     /// Converts the result for the pipeline. `wrap` converts the buffer to the type that the target writes.
     pub fn executed<B>(self, wrap: impl FnOnce(Vec<u8>) -> B) -> ExecutedJob<B> {
-        let Self { bytes, placement, lost, read, large_sectors, crc } = self;
-        ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost, large_sectors, crc }
+        let Self { bytes, placement, lost, read, large_sectors, crc, sums } = self;
+        let written = placement.len();
+        ExecutedJob { written, output: Some((wrap(bytes), placement)), read, lost, large_sectors, crc, sums }
     }
 }
 
@@ -187,10 +194,10 @@ pub(crate) async fn run_job(
         // Taken only after reading, so that other jobs can use the buffer until then.
         false => JobBuffers { input: buffer, output: spares.take_output() },
     };
-    let FinishedJob { buffers, placement, lost, large_sectors } =
+    let FinishedJob { buffers, placement, lost, large_sectors, sums } =
         finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
     if buffers.input.capacity() > 0 {
         spares.give_input(buffers.input);
     }
-    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes, large_sectors, crc })
+    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes, large_sectors, crc, sums })
 }

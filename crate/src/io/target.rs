@@ -90,3 +90,34 @@ pub trait Target<B>: TargetHandle<B> {
     /// Discards the output. Nothing that looks complete must remain.
     fn abort(&self) -> LocalBoxFuture<'_, ()>;
 }
+
+/// A target that ignores what it gets.
+pub struct Discarding;
+
+impl<B> TargetHandle<B> for Discarding {
+    fn write<'a>(&'a self, _bytes: &'a B, _runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+}
+
+impl<B> Target<B> for Discarding {
+    fn abilities(&self) -> Abilities {
+        Abilities { late_start: u64::MAX, ..Abilities::default() }
+    }
+
+    fn open(&self, _size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        ready(()).boxed_local()
+    }
+}

@@ -49,6 +49,9 @@ pub(super) fn reply_of(job: &ExecutedJob<Vec<u8>>) -> Result<JsReply> {
     if let Some(crc) = job.crc {
         reply.set_crc(f64::from(crc));
     }
+    if !job.sums.is_empty() {
+        reply.set_sums(Uint8Array::from(&message(&job.sums)?[..]));
+    }
     if !job.lost.is_empty() {
         reply.set_lost(Uint8Array::from(&message(&job.lost)?[..]));
     }
@@ -69,7 +72,7 @@ pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> JsReply {
 
 #[wasm_bindgen]
 extern "C" {
-    /// The reply of a runner: `{ read, written, lost?, crc?, placement?, bytes?, brought? }`.
+    /// The reply of a runner: `{ read, written, lost?, crc?, sums?, placement?, bytes?, brought? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -88,6 +91,10 @@ extern "C" {
     pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
     pub(super) fn set_lost(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn sums(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter)]
+    pub(super) fn set_sums(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter, js_name = largeSectors)]
     pub(super) fn large_sectors(this: &JsReply) -> bool;
     #[wasm_bindgen(method, setter, js_name = largeSectors)]

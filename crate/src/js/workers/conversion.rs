@@ -16,7 +16,7 @@ use crate::io::source::FileId;
 use crate::js::errors::JsResult;
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::Layout;
-use js_sys::Function;
+use js_sys::{Array, Function, Reflect, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -33,6 +33,8 @@ struct GivenDisk {
     ahead: usize,
     /// The size of a streamed disk in bytes, if it was determined.
     stated_size: Option<u64>,
+    /// The ranges that are read, if not all.
+    ranges: Option<Vec<GuestRange>>,
 }
 
 impl GivenDisk {
@@ -90,14 +92,24 @@ impl Conversion {
     }
 
     /// Adds the disk of `image`. `dispatch` runs a job of the disk in one of the workers, and may keep `ahead` more until a worker has
-    /// time. `disk_size` is that of a streamed disk in bytes, if it was determined.
-    pub fn add(&mut self, image: &OpenImage, dispatch: Function, ahead: usize, disk_size: Option<f64>) {
+    /// time. `disk_size` is that of a streamed disk in bytes, if it was determined. With `ranges`, `[start, end, start, end, ...]`, ascending
+    /// and disjoint, only these ranges are read, and the rest of the disk counts as zeros.
+    pub fn add(
+        &mut self,
+        image: &OpenImage,
+        dispatch: Function,
+        ahead: usize,
+        disk_size: Option<f64>,
+        ranges: Option<Vec<f64>>,
+    ) {
         let (content, stated_size) = (image.content.clone(), disk_size.map(|size| size as u64));
-        self.0.push(GivenDisk { content, dispatch, ahead, stated_size });
+        let range = |bounds: &[f64]| GuestRange::from(bounds[0] as u64..bounds[1] as u64);
+        let ranges = ranges.map(|ranges| ranges.chunks_exact(2).map(range).collect());
+        self.0.push(GivenDisk { content, dispatch, ahead, stated_size, ranges });
     }
 
-    /// Converts the disks to `target`, in the format of `output`, in the memory of `workers` workers. Returns the final progress, the size
-    /// of the output, and the result for each disk.
+    /// Converts the disks to `target`, in the format of `output`, in the memory of `workers` workers. `target` is `undefined` if only guest
+    /// sums are wanted. Returns the final progress, the size of the output, and the result for each disk.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn run(
         self,
@@ -114,6 +126,7 @@ impl Conversion {
             let _ =
                 to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
+        let summing = output.summing(target.is_undefined());
         let target = super::targets::target(&target)?;
         let (start, stamp, may_read_twice) = (output.resume_point(), output.stamp(), output.two_pass());
         let ((format, _), change) = (output.output()?, output.change());
@@ -129,17 +142,19 @@ impl Conversion {
         let executors: Vec<_> = (0..given.len()).map(executor).collect();
         let mut disks = Vec::new();
         for (at, executor) in executors.iter().enumerate() {
-            match (&given[at].content, &streamed[at]) {
-                (Content::RandomAccess(image), _) => {
-                    disks.push(DiskSource::reshaped(image, shaped[at].reshaped.clone(), executor));
-                }
-                (_, Some(disk)) => disks.push(DiskSource::in_order(disk, executor)),
-                (_, None) => {}
-            }
+            let disk = match (&given[at].content, &streamed[at]) {
+                (Content::RandomAccess(image), _) => DiskSource::reshaped(image, shaped[at].reshaped.clone(), executor),
+                (_, Some(disk)) => DiskSource::in_order(disk, executor),
+                (_, None) => continue,
+            };
+            disks.push(match &given[at].ranges {
+                Some(ranges) => disk.within(ranges),
+                None => disk,
+            });
         }
         let more: Vec<_> = given[1..].iter().filter_map(GivenDisk::size).collect();
         let layout = with_disks(shaped.swap_remove(0).layout, &more, format)?;
-        let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
+        let output = Output { may_read_twice, summing, ..Output::new(&*layout, stamp, &*target) };
         let image = match &given[0].content {
             Content::RandomAccess(image) => Some(&**image),
             Content::InOrder(_) => None,
@@ -151,11 +166,18 @@ impl Conversion {
         };
         let mut done = convert_disks(&disks, &output, start, &report, &cancel).await?;
         done.disks[0].notices.extend(of_start);
-        to_js(&DoneMessage::from(done))
+        let sums = Array::new();
+        for disk in &mut done.disks {
+            let bytes = std::mem::take(&mut disk.sums).to_bytes()?;
+            sums.push(&Uint8Array::from(&bytes[..]));
+        }
+        let message = to_js(&DoneMessage::from(done))?;
+        Reflect::set(&message, &"sums".into(), &sums)?;
+        Ok(message)
     }
 }
 
-/// `Converted` in `messages/coordinator.ts`.
+/// `Converted` in `messages/coordinator.ts`, without the sums, which are arrays.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DoneMessage {
@@ -183,7 +205,7 @@ impl From<ConvertedDisks> for DoneMessage {
 }
 
 impl From<ConvertedDisk> for DiskMessage {
-    fn from(ConvertedDisk { virtual_size, rewritten, notices, lost }: ConvertedDisk) -> Self {
+    fn from(ConvertedDisk { virtual_size, rewritten, notices, lost, .. }: ConvertedDisk) -> Self {
         Self {
             virtual_size,
             rewritten: rewritten.iter().map(RangeMessage::from).collect(),

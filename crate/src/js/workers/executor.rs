@@ -141,6 +141,10 @@ fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
         Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
         None => Vec::new(),
     };
+    let sums = match reply.sums() {
+        Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
+        None => Vec::new(),
+    };
     Ok(ExecutedJob {
         output,
         read: reply.read() as u64,
@@ -148,6 +152,7 @@ fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
         lost,
         large_sectors: reply.large_sectors(),
         crc: reply.crc().map(|crc| crc as u32),
+        sums,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Output formats and conversion parameters in JavaScript.
 
 use crate::compress::Encoding;
-use crate::convert::{Change, ResumePoint};
+use crate::convert::{Change, ResumePoint, Summing};
 use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
@@ -15,9 +15,9 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, formatOptions, size, fixGpt, twoPass, seconds, random, begun, begunWritten }`: the name of an output format, its
+    /// `{ format, formatOptions, size, fixGpt, twoPass, seconds, random, begun, begunWritten, seed }`: the name of an output format, its
     /// options, the size that the disk gets, whether its GPT is fixed, whether a compressed disk may be read twice, the stamp for its
-    /// layout, and the point to resume from.
+    /// layout, the point to resume from, and, if guest sums are wanted, their seed.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
@@ -37,6 +37,8 @@ extern "C" {
     fn resume_from(this: &OutputSpec) -> f64;
     #[wasm_bindgen(method, getter, js_name = begunWritten)]
     fn written_before(this: &OutputSpec) -> f64;
+    #[wasm_bindgen(method, getter)]
+    fn seed(this: &OutputSpec) -> Option<Uint8Array>;
 }
 
 impl OutputSpec {
@@ -52,6 +54,13 @@ impl OutputSpec {
 
     pub(super) fn resume_point(&self) -> ResumePoint {
         ResumePoint { guest: GuestOffset(self.resume_from() as u64), written: self.written_before() as u64 }
+    }
+
+    /// How guest sums are computed, if they are wanted. `discards`: the output is not.
+    pub(super) fn summing(&self, discards: bool) -> Option<Summing> {
+        let bytes = self.seed()?.to_vec();
+        let seed = bytes.iter().take(8).fold(0, |seed, &byte| seed << 8 | u64::from(byte));
+        Some(Summing { seed, discards })
     }
 
     pub(super) fn stamp(&self) -> Stamp {

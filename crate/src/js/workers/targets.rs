@@ -2,7 +2,7 @@
 
 use super::writable::WritableTarget;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::target::{Abilities, Holes, Run, Target, TargetHandle};
+use crate::io::target::{Abilities, Discarding, Holes, Run, Target, TargetHandle};
 use crate::js::bytes::JsBytes;
 use crate::js::errors::{failed, settled};
 use crate::js::sync_handle::SyncHandle;
@@ -131,8 +131,11 @@ fn unknown() -> Error {
     Error::new(ErrorKind::Internal, "There is no such kind of target")
 }
 
-/// Creates a target from `{ writable }`, `{ handle }` or `{ object }`.
+/// Creates a target from `{ writable }`, `{ handle }` or `{ object }`. `undefined` is one that ignores what it gets.
 pub(super) fn target<B: JsBytes + 'static>(value: &JsValue) -> Result<Box<dyn Target<B>>> {
+    if value.is_undefined() {
+        return Ok(Box::new(Discarding));
+    }
     if let Some(stream) = field(value, "writable") {
         return Ok(Box::new(WritableTarget::new(stream.unchecked_into())));
     }
