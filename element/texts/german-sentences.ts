@@ -241,6 +241,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Der Inhalt ist ein anderer, als das Manifest sagt. Laden oder kopieren Sie die Dateien noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild, das Decant erkennt.',
     'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
+    'not-verifiable': 'Das Ergebnis lässt sich nicht mit der Platte vergleichen.',
     'part-differs': 'Beim Server ist etwas anderes angekommen, als gesendet wurde.',
     'piece-damaged': ({ piece }) =>
       piece === undefined

@@ -1,6 +1,6 @@
 // The public types of custom sources and targets. All sizes and offsets are in bytes.
 
-import type { Waiting } from '../http/http-types.js';
+import type { HttpOptions, Waiting } from '../http/http-types.js';
 
 /** Bytes in memory that is not shared. Before TypeScript 5.7, and so in this declaration, that cannot be written out. */
 export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
@@ -100,7 +100,22 @@ export interface Target {
   readonly concurrency?: number;
   /** The network traffic so far, if there is any. Progress reports it. */
   readonly network?: Network;
+  /**
+   * Returns the finished output, so that `verify` can read it and compare it with the disk; `undefined` if it cannot be read. Called
+   * once after `close`, unless `close` resolved to `{ checked: true }`. The output of a target without this method cannot be verified.
+   */
+  readBack?(): ReadableOutput | undefined | Promise<ReadableOutput | undefined>;
+  /**
+   * Removes the finished output. Called once after `close`, if `verify` finds that the output differs from the disk. If it rejects with
+   * a `DecantError`, the output stays: that message is appended to the reason for the failure.
+   */
+  remove?(): Promise<void>;
 }
+
+/** A finished output that can be read: a custom source, or a file on a server with the options of its requests. */
+export type ReadableOutput =
+  | Source
+  | ({ url: string | URL } & Pick<HttpOptions, 'credentials' | 'fetch' | 'headers' | 'patience' | 'timeout'>);
 
 /** Network traffic so far. */
 export interface Network {
@@ -129,6 +144,8 @@ export interface TargetPlan {
    * data of another identity.
    */
   identity?: string;
+  /** Whether the output is verified after `close`. */
+  verify?: boolean;
 }
 
 /** The end of an output. */
@@ -138,6 +155,11 @@ export interface TargetEnd {
    * `unconfirmed`.
    */
   unconfirmed?: string;
+  /**
+   * With `plan.verify`: whether checksums have shown that the destination has stored all bytes as they were written. Otherwise the
+   * output is read back.
+   */
+  checked?: boolean;
 }
 
 /** The first bytes of an interrupted output: a conversion continues after them. */

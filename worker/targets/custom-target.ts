@@ -23,7 +23,7 @@ const AHEAD = 2;
 /** The unit of resume points, in bytes. */
 const BLOCK = 4096;
 
-const OPTIONAL_METHODS = ['open', 'hole'] as const;
+const OPTIONAL_METHODS = ['open', 'hole', 'readBack', 'remove'] as const;
 
 export class CustomTarget implements OutputTarget {
   /** Read from the target in `claim`, since its getters may throw. */

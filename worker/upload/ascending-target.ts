@@ -1,11 +1,19 @@
 // The common part of uploads in ascending order.
 
 import { DecantError } from '../errors/errors.js';
-import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
+import type {
+  Bytes,
+  Network,
+  ReadableOutput,
+  Target,
+  TargetEnd,
+  TargetPlan,
+  TargetResumePoint,
+} from '../public/types.js';
 import type { Md5 } from './digests.js';
 import { LateFirstPart, PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { CompletionTracker } from './uncertain-completion.js';
-import type { UploadRequests } from './upload-requests.js';
+import type { ObjectAddress, UploadRequests } from './upload-requests.js';
 
 /** An upload protocol. */
 export interface UploadProtocol {
@@ -35,6 +43,13 @@ export interface UploadProtocol {
   abort(keep: boolean): Promise<unknown>;
   /** Tracks the request that completes the object, if the object may replace another one. */
   readonly completing?: CompletionTracker;
+  /**
+   * After `complete`: whether the server has stored all bytes as they were sent, as checksums show. Missing for a protocol without
+   * checksums.
+   */
+  readonly isChecked?: boolean;
+  /** The object, if its URL is known. */
+  readonly object?: ObjectAddress | undefined;
 }
 
 /** The stored `parts`, from the first one on. `written` counts their bytes without holes. */
@@ -57,8 +72,15 @@ export class UploadTarget implements Target {
   #first: LateFirstPart | undefined;
   #makeFirst: (() => LateFirstPart) | undefined;
   #beginning: Promise<number> | undefined;
+  /** Whether the output is verified. */
+  #mustCheck = false;
 
-  constructor(private readonly protocol: UploadProtocol) {}
+  /** Missing for a protocol without checksums. */
+  readonly readBack?: () => Promise<ReadableOutput | undefined>;
+
+  constructor(private readonly protocol: UploadProtocol) {
+    if (protocol.isChecked !== undefined) this.readBack = async () => protocol.requests.readable(protocol.object);
+  }
 
   get network(): Network {
     return this.protocol.requests.network;
@@ -73,6 +95,7 @@ export class UploadTarget implements Target {
   }
 
   async open(plan: TargetPlan): Promise<TargetResumePoint | undefined> {
+    this.#mustCheck = plan.verify === true;
     this.#beginning = this.protocol.begin(plan);
     const size = await this.#beginning;
     const { resumed, sizeOf = () => size } = this.protocol;
@@ -105,7 +128,12 @@ export class UploadTarget implements Target {
 
   async close(): Promise<TargetEnd> {
     await (this.#first ?? this.#parts!).end();
-    return endOf(await this.protocol.complete());
+    const end = endOf(await this.protocol.complete());
+    return this.#mustCheck && this.protocol.isChecked ? { ...end, checked: true } : end;
+  }
+
+  async remove(): Promise<void> {
+    await this.protocol.requests.removeObject(this.protocol.object);
   }
 
   async abort(_reason: Error, keep = false): Promise<boolean> {
@@ -124,7 +152,11 @@ export class SingleUseTarget implements Target {
   readonly abortTimeout = ABORT_TIMEOUT;
   #state: 'new' | 'open' | 'over' = 'new';
 
-  constructor(private readonly target: Target & Required<Pick<Target, 'network' | 'open' | 'hole'>>) {}
+  readonly readBack?: () => Promise<ReadableOutput | undefined>;
+
+  constructor(private readonly target: Target & Required<Pick<Target, 'network' | 'open' | 'hole'>>) {
+    if (target.readBack) this.readBack = async () => target.readBack!();
+  }
 
   get network(): Network {
     return this.target.network;
@@ -167,6 +199,10 @@ export class SingleUseTarget implements Target {
     if (this.#state !== 'open') return;
     this.#state = 'over';
     return this.target.abort(reason, keep);
+  }
+
+  async remove(): Promise<void> {
+    await this.target.remove?.();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
-import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
+import type { Network, ReadableOutput, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { ABORT_TIMEOUT, endOf, requireAllParts, tooLarge, type UploadProtocol } from './ascending-target.js';
 import { confirm, type ExpectedObject, hasSize } from './confirmation.js';
 import { Md5, md5, toBase64 } from './digests.js';
@@ -10,8 +10,8 @@ import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
 import { type Body, BodyBuilder } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
-import { leftBehind, overwrittenAt } from './upload-errors.js';
-import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
+import { completedAt, leftBehind, overwrittenAt } from './upload-errors.js';
+import type { MakeCall, ObjectAddress, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The API version. */
 const VERSION = '2021-12-02';
@@ -36,6 +36,17 @@ export class AzureBlob {
       headers: await this.requests.headers({ 'x-ms-version': VERSION, ...own }),
       ...(body === undefined ? {} : { body }),
     });
+  }
+
+  get address(): ObjectAddress {
+    return { url: this.url, headers: { 'x-ms-version': VERSION } };
+  }
+
+  /** Fails with `part-differs` if the server states another digest of what it has received. */
+  requireDigest({ headers }: UploadResponse, digest: Uint8Array): void {
+    const stated = headers.get('Content-MD5');
+    if (stated !== null && stated !== toBase64(digest))
+      throw this.requests.failed('the server received other bytes than were sent', { code: 'part-differs' });
   }
 
   /** See `confirm`. */
@@ -72,8 +83,13 @@ export class BlockBlob implements UploadProtocol {
   /** The size of the output so far, in bytes. */
   #size = 0;
   sizeOf: PartSize | undefined;
+  isChecked = false;
 
   constructor(private readonly blob: AzureBlob) {}
+
+  get object(): ObjectAddress {
+    return this.blob.address;
+  }
 
   get requests(): UploadRequests {
     return this.blob.requests;
@@ -97,13 +113,20 @@ export class BlockBlob implements UploadProtocol {
       throw tooLarge(`A block blob can have at most ${MAX_BLOCKS} blocks, here ${offset} bytes`);
     const blockid = btoa(`${this.#idPrefix}-${String(number).padStart(5, '0')}`);
     this.#blocks[number] = blockid;
-    const call = this.blob.callWithDigest(body, await this.digest.take(), { comp: 'block', blockid }, {});
+    const digest = await this.digest.take();
+    const call = this.blob.callWithDigest(body, digest, { comp: 'block', blockid }, {});
     await this.#flight.start(async () => {
-      await this.requests.send(call, [201]);
+      this.blob.requireDigest(await this.requests.send(call, [201]), digest);
     });
   }
 
   async complete(): Promise<string | undefined> {
+    const unconfirmed = await this.#commit();
+    this.isChecked = unconfirmed === undefined;
+    return unconfirmed;
+  }
+
+  async #commit(): Promise<string | undefined> {
     await this.#flight.finish();
     requireAllParts(this.#blocks);
     // "Latest" also finds blocks that an earlier attempt, whose response was lost, has committed.
@@ -155,6 +178,12 @@ interface PageRange {
   digest: Md5;
 }
 
+/** A request that stores pages, and the digest of its body. */
+interface Page {
+  call: MakeCall;
+  digest: Uint8Array;
+}
+
 const emptyRange = (): PageRange => ({ offset: 0, gathering: new BodyBuilder(MAX_WRITE), digest: new Md5() });
 
 /** A page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges. */
@@ -169,6 +198,8 @@ export class PageBlob implements Target {
   /** Whether this upload created the blob; 'perhaps' while the response to its creation is unknown. */
   #isOurs: boolean | 'perhaps' = false;
   #isUnmarked = false;
+  /** Whether the output is verified. */
+  #mustCheck = false;
   /** Whether unwritten ranges of the blob are zeros. */
   #isBlank = true;
   /** Whether the server has stored or cleared pages, and how many requests to do so got no final response. */
@@ -188,7 +219,8 @@ export class PageBlob implements Target {
     return this.#requests.network;
   }
 
-  async open({ outputSize }: TargetPlan): Promise<void> {
+  async open({ outputSize, verify = false }: TargetPlan): Promise<void> {
+    this.#mustCheck = verify;
     if (outputSize === undefined || outputSize % PAGE !== 0) {
       const which = "of known size, a multiple of 512 bytes, such as a fixed VHD ('vpc') or a raw disk";
       throw new DecantError('target', `A page blob needs an output ${which}; choose another format, or a block blob`);
@@ -217,7 +249,18 @@ export class PageBlob implements Target {
   async close(): Promise<TargetEnd> {
     await this.#flight.finish();
     const last = await this.#takePage();
-    return endOf(await this.#requests.retrying(() => this.#finish(last)));
+    const end = endOf(await this.#requests.retrying(() => this.#finish(last)));
+    return this.#mustCheck && end.unconfirmed === undefined ? { checked: true } : end;
+  }
+
+  async readBack(): Promise<ReadableOutput | undefined> {
+    return this.#requests.readable(this.blob.address);
+  }
+
+  /** An `existing` blob stays. */
+  async remove(): Promise<void> {
+    if (this.existing) throw completedAt(this.#requests.shownAddress);
+    await this.#requests.removeObject(this.blob.address);
   }
 
   async abort(): Promise<void> {
@@ -305,14 +348,14 @@ export class PageBlob implements Target {
   }
 
   /** Sends the end of the output last: without its footer, an incomplete VHD is invalid. */
-  async #finish(last: MakeCall | undefined): Promise<string | undefined> {
+  async #finish(last: Page | undefined): Promise<string | undefined> {
     const once = this.#requests.once.bind(this.#requests);
     const etags = [];
     // Without its mark, no later upload replaces the blob.
     this.#isUnmarked = true;
     if (!this.existing)
       etags.push((await once(this.blob.call('PUT', { comp: 'metadata' }, {}), [200])).headers.get('ETag'));
-    if (last) etags.push((await this.#change(last)).headers.get('ETag'));
+    if (last) etags.push((await this.#store(last)).headers.get('ETag'));
     const etag = etags.at(-1);
     const isRight = (headers: Headers) => this.existing || !headers.get(UPLOAD_MARK);
     return this.blob.confirm({ size: this.#size, isRight, ...(etag === undefined ? {} : { etag }) });
@@ -350,8 +393,15 @@ export class PageBlob implements Target {
     const page = await this.#takePage();
     if (!page) return;
     await this.#flight.start(async () => {
-      await this.#requests.retrying(() => this.#change(page));
+      await this.#requests.retrying(() => this.#store(page));
     });
+  }
+
+  /** Makes one attempt to store pages. */
+  async #store({ call, digest }: Page): Promise<UploadResponse> {
+    const answer = await this.#change(call);
+    this.blob.requireDigest(answer, digest);
+    return answer;
   }
 
   /** Makes one attempt to store or clear pages. */
@@ -368,14 +418,15 @@ export class PageBlob implements Target {
     }
   }
 
-  /** Takes the current range, and returns its request; `undefined` if it is empty. */
-  async #takePage(): Promise<MakeCall | undefined> {
-    const { offset, gathering, digest } = this.#range;
+  /** Takes the current range; `undefined` if it is empty. */
+  async #takePage(): Promise<Page | undefined> {
+    const { offset, gathering, digest: md5 } = this.#range;
     const { length } = gathering;
     if (length === 0) return undefined;
     this.#range = emptyRange();
     const own = this.#headers('update', offset, length);
-    return this.blob.callWithDigest(gathering.end(), await digest.take(), { comp: 'page' }, own);
+    const digest = await md5.take();
+    return { call: this.blob.callWithDigest(gathering.end(), digest, { comp: 'page' }, own), digest };
   }
 
   #headers(action: 'update' | 'clear', offset: number, length: number): Record<string, string> {

@@ -3,7 +3,9 @@
 
 import { createCRC32, createCRC64, createMD5, type IHasher } from 'hash-wasm';
 import { nextTask } from '../errors/signals.js';
+import { hexOf } from '../errors/values.js';
 import { type Body, piecesOf } from './request-body.js';
+import { bareEtag } from './responses.js';
 
 /** Bytes digested in one task: less than a millisecond, since other programs may interrupt it. */
 const STEP = 256 << 10;
@@ -119,6 +121,18 @@ const CHECKSUMS: Record<string, (body: Body) => Promise<Uint8Array | undefined>>
   ...Object.fromEntries(CRCS.map((name) => [name, (body) => crcOf(body, name)])),
   ...Object.fromEntries(Object.entries(SHAS).map(([name, sha]) => [name, (body) => shaOf(body, sha)])),
 };
+
+/** Where servers state the MD5 digest of an object. */
+const MD5_HEADERS = [
+  (headers: Headers) => headers.get('Content-MD5'),
+  (headers: Headers) => /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1],
+];
+
+/** Whether `headers` of an object state that its MD5 digest is `digest`: as S3's ETag, or as other servers do. */
+export function statesMd5(headers: Headers, digest: Uint8Array): boolean {
+  const etag = bareEtag(headers.get('ETag') ?? '').toLowerCase();
+  return etag === hexOf(digest) || MD5_HEADERS.some((md5In) => md5In(headers) === toBase64(digest));
+}
 
 /** Whether `body` matches the checksum in `headers`; `undefined` if they have none of a known kind. */
 export async function matchesChecksum(headers: Headers, body: Body): Promise<boolean | undefined> {

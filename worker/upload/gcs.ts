@@ -12,7 +12,7 @@ import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import { completedAt, lacksHeader, OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
-import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
+import type { MakeCall, ObjectAddress, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The protocol requires a multiple of 256 KiB. */
 const CHUNK = 16 << 20;
@@ -42,6 +42,7 @@ export class Gcs implements UploadProtocol {
   readonly completing = new CompletionTracker();
   /** Why the object could not be confirmed. */
   #unconfirmed: string | undefined;
+  isChecked = false;
 
   constructor(
     readonly requests: UploadRequests,
@@ -104,10 +105,14 @@ export class Gcs implements UploadProtocol {
     await requireAbsent(this.requests, head, { size: this.#size, since: this.#since, completing });
   }
 
+  get object(): ObjectAddress | undefined {
+    return this.url && !isJsonApi(this.url) ? { url: this.url } : undefined;
+  }
+
   /** The HEAD request for the object, if its URL is known. */
   #head(): MakeCall | undefined {
-    const { url } = this;
-    if (!url || isJsonApi(url)) return undefined;
+    if (!this.object) return undefined;
+    const { url } = this.object;
     return async () => ({ method: 'HEAD', url, headers: await this.requests.headers() });
   }
 
@@ -243,6 +248,7 @@ export class Gcs implements UploadProtocol {
       /"md5Hash":\s*"([^"]+)"/.exec(text)?.[1] ?? /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1];
     if (digest !== undefined && digest !== toBase64(await this.#takeDigest())) return false;
     if (size !== undefined && Number(size) !== this.#size) return false;
+    this.isChecked ||= digest !== undefined;
     return size !== undefined || digest !== undefined ? true : undefined;
   }
 }

@@ -33,7 +33,16 @@ import { DEFAULT_TIMEOUT, UploadRequests } from './upload-requests.js';
 
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/http-types.js';
 export type { RequestLimit } from '../http/request-limit.js';
-export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
+export type {
+  Bytes,
+  Network,
+  ReadableOutput,
+  Source,
+  Target,
+  TargetEnd,
+  TargetPlan,
+  TargetResumePoint,
+} from '../public/types.js';
 export type {
   AzurePageBlobOptions,
   GcsOptions,

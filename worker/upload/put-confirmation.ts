@@ -22,32 +22,40 @@ interface SentObject {
   since: number;
 }
 
+/** An object that was confirmed by HEAD. */
+export interface ConfirmedObject {
+  url: URL;
+  /** Those of the response to HEAD. */
+  headers: Headers;
+}
+
 /**
- * Confirms the object by HEAD: a status alone may come from a gateway. Resolves to `undefined`, or to the reason why the server
+ * Confirms the object by HEAD: a status alone may come from a gateway. Resolves to the object, or to the reason why the server
  * did not confirm it. Fails with `object-differs` if there is a different object, and with `Unfinished` if there is none.
  */
 export async function confirmPut(
   requests: UploadRequests,
   sent: SentObject,
   answer: UploadResponse,
-): Promise<string | undefined> {
+): Promise<ConfirmedObject | string> {
   const { method, url, size, since } = sent;
   // The object that is made later may have another ETag.
   const etag = answer.status === ACCEPTED ? null : answer.headers.get('ETag');
   const expected: ExpectedObject = { size, since, ...(etag === null ? {} : { etag }) };
+  const confirmed = (headers: Headers) => compareObject(headers, expected) ?? { url, headers };
   const made = answer.status === CREATED ? madeElsewhere(url, answer.headers) : undefined;
   // Headers of the caller are for the origin of the request.
   if (made instanceof URL && made.origin === url.origin) {
     const look = await requests.look(headOf(requests, made));
     const isObject = 'headers' in look && !isDescription(look.headers) && (isEmpty(look.headers) ? size === 0 : true);
-    if (isObject && compareObject(look.headers, expected) === undefined) return undefined;
+    if (isObject && compareObject(look.headers, expected) === undefined) return { url: made, headers: look.headers };
   }
   if (method === 'POST') return unconfirmed('a POST names no object to look at');
   const look = await requests.look(headOf(requests, url));
   if ('refusal' in look) return unconfirmed(look.refusal);
   if (made) {
     const isHere = 'headers' in look && hasSize(look.headers, size) === true;
-    if (isHere) return compareObject(look.headers, expected);
+    if (isHere) return confirmed(look.headers);
     return unconfirmed('it states another address of the object, which does not show the object');
   }
   if ('missing' in look) {
@@ -58,7 +66,7 @@ export async function confirmPut(
   }
   if (size > 0 && isEmpty(look.headers) && !isFile(look.headers))
     return unconfirmed('its response to HEAD has no content: the address may only take uploads');
-  return compareObject(look.headers, expected);
+  return confirmed(look.headers);
 }
 
 const headOf =

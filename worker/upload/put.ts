@@ -3,14 +3,21 @@
 import { DecantError } from '../errors/errors.js';
 import { within } from '../errors/signals.js';
 import { milliseconds } from '../http/http-options.js';
-import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
+import type { Network, ReadableOutput, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';
 import { unconfirmed } from './confirmation.js';
-import { ACCEPTED, confirmPut } from './put-confirmation.js';
+import { Md5, statesMd5 } from './digests.js';
+import { ACCEPTED, type ConfirmedObject, confirmPut } from './put-confirmation.js';
 import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import { completedAt } from './upload-errors.js';
 import type { PutOptions } from './upload-options.js';
-import { DEFAULT_PATIENCE, DEFAULT_TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
+import {
+  DEFAULT_PATIENCE,
+  DEFAULT_TIMEOUT,
+  type ObjectAddress,
+  type UploadRequests,
+  type UploadResponse,
+} from './upload-requests.js';
 
 const COMPLETE = [200, 201, ACCEPTED, 204];
 const ZEROS = new Uint8Array(1 << 20);
@@ -40,6 +47,10 @@ export class Put implements Target {
   #isSent = false;
   /** Why the object may still appear, once the whole body was sent. */
   #lateCompletion: string | undefined;
+  /** The digest of the body, if the output is verified. */
+  #digest: Md5 | undefined;
+  /** Where the object was confirmed. */
+  #object: ObjectAddress | undefined;
 
   constructor(
     private readonly requests: UploadRequests,
@@ -56,8 +67,9 @@ export class Put implements Target {
     return { ...this.requests.network, sent: this.#sent };
   }
 
-  async open({ outputSize }: TargetPlan): Promise<void> {
+  async open({ outputSize, verify }: TargetPlan): Promise<void> {
     requireStreams();
+    if (verify) this.#digest = new Md5();
     this.#size = outputSize;
     const length: Record<string, string> = outputSize === undefined ? {} : { 'Content-Length': String(outputSize) };
     const defaults = { 'Content-Type': 'application/octet-stream' };
@@ -84,6 +96,7 @@ export class Put implements Target {
 
   async write(_offset: number, bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
+    await this.#digest?.add(bytes);
     const before = this.#last;
     this.#last = bytes;
     await this.#send(before);
@@ -103,7 +116,21 @@ export class Put implements Target {
     await this.#within(this.#timeout, this.#writer.close());
     this.#isSent = true;
     await this.#within(this.#patience, this.#answer);
-    return endOf(await this.#confirm(await this.#answer));
+    const answer = await this.#answer;
+    const confirmation = await this.#confirm(answer);
+    if (typeof confirmation === 'string') return endOf(confirmation);
+    const { url, headers } = confirmation;
+    this.#object = { url };
+    const digest = await this.#digest?.take();
+    return digest && [answer.headers, headers].some((headers) => statesMd5(headers, digest)) ? { checked: true } : {};
+  }
+
+  async readBack(): Promise<ReadableOutput | undefined> {
+    return this.requests.readable(this.#object);
+  }
+
+  async remove(): Promise<void> {
+    await this.requests.removeObject(this.#object);
   }
 
   async abort(reason: Error): Promise<void> {
@@ -129,7 +156,7 @@ export class Put implements Target {
     this.#sent += bytes.length;
   }
 
-  async #confirm(answer: UploadResponse): Promise<string | undefined> {
+  async #confirm(answer: UploadResponse): Promise<ConfirmedObject | string> {
     if (!this.#confirms) return unconfirmed('the object was not looked at (confirm: false, --no-confirm)');
     const sent = { method: this.#method, url: this.url, size: this.#sent, since: this.#since };
     return confirmPut(this.requests, sent, answer).catch((thrown) => {

@@ -12,7 +12,7 @@ import type { InterruptedUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, PartSender, partSize, requireRoom, SMALLEST_PART, uncheckedParts } from './s3-parts.js';
 import { methodAndQuery } from './s3-sign.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
-import { completedAt, OTHER_SENDER } from './upload-errors.js';
+import { completedAt, NOT_VERIFIABLE, OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
 import type { S3Request } from './upload-options.js';
 import type { UploadRequests, UploadResponse } from './upload-requests.js';
@@ -54,6 +54,9 @@ export class S3 implements UploadProtocol {
   #isJournaled = false;
   resumed: ResumedUpload | undefined;
   sizeOf: PartSize | undefined;
+  isChecked = false;
+  /** Whether an object whose parts are unchecked must not be completed. */
+  #mustCheck = false;
 
   /** With a journal, interrupted uploads can be resumed. */
   constructor(
@@ -71,6 +74,7 @@ export class S3 implements UploadProtocol {
 
   async begin(plan: TargetPlan): Promise<number> {
     const size = this.partSizeOf(plan);
+    this.#mustCheck = plan.verify === true;
     this.#flight = new InFlight(partsInFlight(size));
     if (plan.outputSize === undefined) this.sizeOf = growingSize(size);
     const left = await this.#readJournal(plan.identity);
@@ -105,11 +109,14 @@ export class S3 implements UploadProtocol {
     if (!this.#isComplete) {
       await this.#flight.finish();
       requireAllParts(this.#parts);
+      if (this.#mustCheck && uncheckedParts(this.#parts))
+        throw this.requests.failed(NOT_VERIFIABLE, { code: 'not-verifiable' });
       await this.#journalEtag();
       unconfirmed = await this.#complete();
       this.#hasCompleted = true;
     }
     unconfirmed ??= uncheckedParts(this.#parts);
+    this.isChecked = unconfirmed === undefined;
     await this.#forget();
     return unconfirmed;
   }

@@ -48,6 +48,10 @@ export function mayAppearAt(address: string | undefined, reason: string): Decant
   });
 }
 
+/** The bytes that the server has stored cannot be compared with those that were sent. */
+export const NOT_VERIFIABLE =
+  'the output cannot be verified: responses of the server do not identify the bytes that it has stored';
+
 /** The existing object at `address` was overwritten in part; with `perhaps`, the server has not confirmed any of it. */
 export function overwrittenAt(address: string | undefined, perhaps: boolean): DecantError {
   const sentence = `the object ${shownAddress(address)} ${perhaps ? 'may have been' : 'was'} overwritten in part`;

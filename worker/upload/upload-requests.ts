@@ -10,9 +10,9 @@ import type { PendingRequest } from '../http/http-types.js';
 import { madeLocationOf } from '../http/location-header.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
-import type { Network } from '../public/types.js';
+import type { Network, ReadableOutput } from '../public/types.js';
 import { isNode, lengthOf } from './request-body.js';
-import { leftBehind } from './upload-errors.js';
+import { completedAt, leftBehind } from './upload-errors.js';
 import { failureIn, NoAnswerInTime, type UploadCall, UploadExchange } from './upload-exchange.js';
 import type { UploadOptions } from './upload-options.js';
 import { withHost } from './upload-responses.js';
@@ -56,6 +56,12 @@ export interface UploadResponse {
 
 /** The result of HEAD: the object's headers, the status that says that it is missing, or why the server cannot be asked. */
 export type Look = { headers: Headers } | { missing: number } | { refusal: string };
+
+/** Where an object can be read and removed, and the headers that the protocol needs for that. */
+export interface ObjectAddress {
+  url: URL;
+  headers?: Record<string, string>;
+}
 
 interface HeaderChoices {
   url?: URL;
@@ -321,6 +327,30 @@ export class UploadRequests {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** The finished object, for reading it; `undefined` if its URL is unknown. */
+  readable(object: ObjectAddress | undefined): ReadableOutput | undefined {
+    if (!object) return undefined;
+    const { url, headers } = object;
+    const { fetch, credentials, timeout, patience } = this.options;
+    return {
+      url,
+      headers: () => this.headers(headers, { url }),
+      ...(fetch === undefined ? {} : { fetch }),
+      ...(credentials === undefined ? {} : { credentials }),
+      ...(timeout === undefined ? {} : { timeout }),
+      ...(patience === undefined ? {} : { patience }),
+    };
+  }
+
+  /** Removes the finished object. Fails with `left-behind`, or with `object-completed` if its URL is unknown. */
+  async removeObject(object: ObjectAddress | undefined): Promise<void> {
+    if (!object) throw completedAt(this.shownAddress);
+    const { url, headers } = object;
+    this.stop();
+    const call = async () => ({ method: 'DELETE', url, headers: await this.headers(headers, { url }) });
+    await this.remove(call, url.origin + url.pathname);
   }
 
   /** Removes the upload from the server, after `stop`. Fails with `left-behind`. */

@@ -43,6 +43,12 @@ export const cloudOf = (options: CloudOptions = {}): Cloud =>
 /** `protocol` with small parts. */
 const withParts = (protocol: UploadProtocol): UploadProtocol => ({
   requests: protocol.requests,
+  get isChecked() {
+    return protocol.isChecked!;
+  },
+  get object() {
+    return protocol.object;
+  },
   ...(protocol.completing ? { completing: protocol.completing } : {}),
   ...(protocol.digest ? { digest: protocol.digest } : {}),
   begin: (plan) => protocol.begin(plan).then(() => PART),
