@@ -41,6 +41,7 @@ const TESTS = [
   ].map(([program, name]) => ({ there: has(program), packages: [name], why: 'what it compresses is read' })),
   { there: has('7zz'), packages: ['7zip'], why: 'tests read outputs with it' },
   { there: has('bmaptool'), packages: ['bmap-tools'], why: 'it reads the bmaps that Decant makes' },
+  { there: has('fsverity'), packages: ['fsverity'], why: 'digests are compared with its own' },
   { there: has('sgdisk'), packages: ['gdisk'], why: 'it checks partition tables that are moved' },
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
   { there: canMakeEnvironments, packages: ['python3-venv'], why: 'tests read outputs with packages of Python' },

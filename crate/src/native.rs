@@ -1,7 +1,7 @@
 //! Sources and targets by `std::fs`, and an executor on the calling thread, for tests, fuzzing and benchmarks.
 
 use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, SentPart, decode_part};
-use crate::convert::{ExecutedJob, Executor, Job, Transcoder, Workload};
+use crate::convert::{DiskHasher, ExecutedJob, Executor, Job, Transcoder, Workload};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Files, Source};
@@ -11,8 +11,10 @@ use crate::open::chain::OpenOptions;
 use crate::open::image::Image;
 use crate::open::streamed_image::StreamedImage;
 use crate::open::{self, DiskOfMachine, Input};
+use decant_crypt::{CryptError, Hash, Hasher, SHA256};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -112,6 +114,37 @@ impl Target<Vec<u8>> for FileTarget {
         // An empty file does not look complete.
         let _ = self.0.set_len(0);
         ready(()).boxed_local()
+    }
+}
+
+/// Hashes disks on the calling thread.
+pub struct InlineHasher(RefCell<Hasher>);
+
+impl InlineHasher {
+    /// Begins with the first disk. Fails with `internal` if memory runs out.
+    pub fn new() -> Result<Self> {
+        Ok(Self(RefCell::new(Hasher::new(Hash::Sha256)?)))
+    }
+}
+
+impl DiskHasher<Vec<u8>> for InlineHasher {
+    fn add<'a>(&'a self, bytes: &'a Vec<u8>, start: usize, len: usize) -> LocalBoxFuture<'a, Result<()>> {
+        let added = self.0.borrow_mut().add(&bytes[start..start + len]);
+        ready(added.map_err(Error::from)).boxed_local()
+    }
+
+    fn add_zeros(&self, len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        let zeros = [0; 1 << 16];
+        let mut hasher = self.0.borrow_mut();
+        let mut add = |at: u64| hasher.add(&zeros[..zeros.len().min((len - at) as usize)]);
+        let added: std::result::Result<(), CryptError> = (0..len).step_by(zeros.len()).try_for_each(&mut add);
+        ready(added.map_err(Error::from)).boxed_local()
+    }
+
+    fn end(&self) -> Result<[u8; SHA256]> {
+        let mut hash = [0; SHA256];
+        self.0.replace(Hasher::new(Hash::Sha256)?).hash(&mut hash)?;
+        Ok(hash)
     }
 }
 

@@ -8,6 +8,7 @@ mod codecs;
 mod common;
 mod containers;
 mod deflate;
+mod digests;
 mod disks;
 mod encode;
 mod encryption;

@@ -4,12 +4,13 @@
 
 use crate::common::*;
 use crate::outputs;
-use decant::convert::{Cancel, Output, convert};
+use decant::convert::{Cancel, Digest, Output, convert};
 use decant::format;
 use decant::io::target::{Abilities, Holes, Target};
-use decant::native::{FileSource, FileTarget, Inline};
+use decant::native::{FileSource, FileTarget, Inline, InlineHasher};
 use decant::output::{BLOCK, OUTPUT_FORMATS, OutputFormat};
 use decant::{Image, OpenOptions, Result, Source};
+use decant_crypt::SHA256;
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use futures_util::future::ready;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The size of the disk: neither a whole number of blocks nor of MiB.
-const SIZE: usize = (3 << 20) + 1024;
+pub const SIZE: usize = (3 << 20) + 1024;
 
 /// The source: a file, or reads answered in the given order.
 const SOURCES: [Option<Answers>; 4] = [None, Some(Answers::InOrder), Some(Answers::Reverse), Some(Answers::OneAtATime)];
@@ -35,7 +36,7 @@ const TARGETS: [Option<Abilities>; 7] = [
 ];
 
 /// Data at both ends, zeros in data, and a hole of a MiB and more.
-fn disk() -> Vec<u8> {
+pub fn disk() -> Vec<u8> {
     let mut disk: Vec<u8> = (0..SIZE).map(|at| (at / 5) as u8 | 1).collect();
     disk[100_000..180_000].fill(0);
     disk[1 << 20..SIZE - 5000].fill(0);
@@ -53,7 +54,7 @@ fn options(format: &str) -> &'static [&'static str] {
 }
 
 /// An image of the disk in each format that is read, with the format's name.
-fn images(folder: &Path, raw: &Path) -> Vec<(&'static str, PathBuf)> {
+pub fn images(folder: &Path, raw: &Path) -> Vec<(&'static str, PathBuf)> {
     let make = |format: &format::Format| {
         let path = folder.join(format!("image.{}", format.name));
         let args = [&["convert", "-f", "raw", "-O", format.name], options(format.name), &[text(raw), text(&path)]];
@@ -76,7 +77,7 @@ async fn run(
     format: &str,
     writer: &'static OutputFormat,
     target: Rc<dyn Target<Vec<u8>>>,
-) -> Result<u64> {
+) -> Result<(u64, [u8; SHA256])> {
     // Only the format raw must be stated.
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
@@ -85,13 +86,17 @@ async fn run(
     }
     let executor = Inline::new(image.files().clone(), image.keys(), 4, 256 << 10);
     let layout = layout(writer, image.virtual_size())?;
-    let output = Output::new(&*layout, STAMP, &*target);
-    Ok(convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?.output_size)
+    let hasher = InlineHasher::new()?;
+    let output = Output { digest: Some(Digest::Sha256(&hasher)), ..Output::new(&*layout, STAMP, &*target) };
+    let converted = convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?;
+    let digest = converted.digest.expect("it was wanted");
+    assert_eq!(digest.size, image.virtual_size());
+    Ok((converted.output_size, digest.hash))
 }
 
 impl Row<'_> {
-    /// Converts the row and returns the output. Its size must be the one that was reported.
-    fn convert(&self, scratch: &Path) -> Vec<u8> {
+    /// Converts the row and returns the output, whose size must be the one that was reported. The SHA-256 of the disk must be `hash`.
+    fn convert(&self, scratch: &Path, hash: [u8; SHA256]) -> Vec<u8> {
         let memory = self.target.map(MemoryTarget::new);
         let target: Rc<dyn Target<Vec<u8>>> = match &memory {
             Some(target) => {
@@ -100,7 +105,7 @@ impl Row<'_> {
             }
             None => Rc::new(FileTarget::new(File::create(scratch).unwrap())),
         };
-        let size = match self.source {
+        let done = match self.source {
             None => block_on(run(Rc::new(FileSource::open(self.image).unwrap()), self.format, self.writer, target)),
             Some(answers) => {
                 let held = HeldSource::new(std::fs::read(self.image).unwrap());
@@ -109,7 +114,7 @@ impl Row<'_> {
             }
         };
         let output = memory.map_or_else(|| std::fs::read(scratch).unwrap(), |target| target.bytes.take());
-        assert_eq!(size, Ok(output.len() as u64), "{self}");
+        assert_eq!(done, Ok((output.len() as u64, hash)), "{self}");
         output
     }
 }
@@ -134,6 +139,7 @@ fn every_pair_makes_the_disk() {
     let (raw, scratch) = (folder.path().join("disk.raw"), folder.path().join("out"));
     let disk = disk();
     std::fs::write(&raw, &disk).unwrap();
+    let hash = sha256(&disk);
     let images = images(folder.path(), &raw);
     let mut rows = 0;
     for source in SOURCES {
@@ -150,7 +156,7 @@ fn every_pair_makes_the_disk() {
                         continue;
                     }
                     let row = Row { source, format, image, writer, target };
-                    let made = (outputs::entry(writer.name).read)(&row.convert(&scratch), SIZE + 4096);
+                    let made = (outputs::entry(writer.name).read)(&row.convert(&scratch, hash), SIZE + 4096);
                     assert!(made.starts_with(&disk), "{row}: other bytes");
                     assert!(made[SIZE..].iter().all(|&byte| byte == 0), "{row}: no zeros behind the disk");
                     rows += 1;

@@ -109,7 +109,7 @@ impl Disk {
 }
 
 fn raw(image: Vec<u8>) -> Case {
-    Case { format: Some("raw".to_owned()), ..Case::new(image) }
+    Case { format: Some("raw".to_owned()), digest: Some(Digested::Sha256), ..Case::new(image) }
 }
 
 fn fixed(case: Case, size: usize) -> Case {
@@ -145,9 +145,12 @@ fn a_gpt_moves_to_the_new_end() {
     for (what, disk, size) in rows {
         let (bytes, expected) = (disk.bytes(), disk.grown(size));
         let stream = Case { as_stream: true, ..raw(bytes.clone()) };
-        let packed = Case { name: Some("d.gz".into()), ..Case::new(filter("gzip", &["-c"], &bytes)) };
+        let hash = digest_of(&bytes);
+        let packed = Case { image: filter("gzip", &["-c"], &bytes), name: Some("d.gz".into()), ..stream.clone() };
+        let packed = Case { as_stream: false, format: None, ..packed };
         let stated = Case { size: Some(bytes.len() as u64), ..packed.clone() };
-        let zip = Case::new(Zip::default().made_of(&[Entry::stored("d.raw", &bytes)]).0);
+        let zip = Zip::default().made_of(&[Entry::stored("d.raw", &bytes)]).0;
+        let zip = Case { digest: Some(Digested::Sha256), ..Case::new(zip) };
         let cases =
             [("a file", raw(bytes)), ("a stream", stream), ("gzip", packed), ("gzip, stated", stated), ("zip", zip)];
         for (kind, case) in cases {
@@ -164,6 +167,7 @@ fn a_gpt_moves_to_the_new_end() {
                 let start = (skipped as u64, (2 * disk.sector - skipped) as u64);
                 assert_eq!(converted.rewritten, [start, (at as u64, backup.len() as u64)], "{what}, {kind}");
                 assert!(converted.target.bytes.take() == expected, "{what}, {kind}: other bytes");
+                assert_eq!(converted.digest, Some(hash), "{what}, {kind}");
             }
         }
     }
@@ -191,6 +195,7 @@ fn every_output_has_the_larger_disk() {
             let converted = case.convert_with(format, options(), Answers::InOrder, abilities, 1 << 20);
             converted.result.as_ref().unwrap_or_else(|error| panic!("{name}: {error}"));
             let file = converted.target.bytes.take();
+            assert_eq!(converted.digest, Some(digest_of(&bytes)), "{name}");
             assert_eq!(file.len() as u64, converted.output_size, "{name}");
             let read = (output.read)(&file, size);
             assert!(read[..size.min(read.len())] == expected, "{name}");

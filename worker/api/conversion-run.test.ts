@@ -37,7 +37,8 @@ function converted(): Converted {
   const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
   const lost = [{ start: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
   const notices = [{ code: 'disk-grows', fields: {}, message: 'It grows' }];
-  const disk = { virtualSize: SIZE, rewritten: [], notices, lost, lostRanges: 1, lostBytes: 512 };
+  const digest = request.digest && { digest: { hash: 'ab', size: 3 } };
+  const disk = { virtualSize: SIZE, rewritten: [], notices, lost, lostRanges: 1, lostBytes: 512, ...digest };
   return {
     progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false },
     outputSize: SIZE,
@@ -104,6 +105,29 @@ async function convert(options: ConvertOptions = {}, withSecond = false): Promis
 test('the target is completed after the sources are confirmed', async () => {
   expect(await convert()).toMatchObject({ virtualSize: SIZE, outputSize: SIZE, bytesRead: 7, bytesWritten: SIZE });
   expect(log).toEqual(['prepare', 'convert', 'confirm the sources', 'verify', 'complete', `commit ${SIZE}`]);
+});
+
+describe('digests', () => {
+  const lost = [{ start: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
+  const digest = { sha256: 'ab', size: 3, lost, lostRanges: 1, lostBytes: 512 };
+
+  test('of a disk, with its lost ranges', async () => {
+    expect(await convert({ digest: true })).toMatchObject({ digest });
+    expect(request.digest).toBe('sha256');
+  });
+
+  test('of two disks', async () => {
+    guestDone = 2 * SIZE;
+    const result = await convert({ digest: true }, true);
+    expect(result).toMatchObject({ digests: [digest, digest] });
+    expect(result).not.toHaveProperty('digest');
+  });
+
+  test('that are not wanted', async () => {
+    const result = await convert();
+    expect(request.digest).toBeUndefined();
+    expect(Object.keys(result as object)).not.toContain('digest');
+  });
 });
 
 describe('a second disk', () => {

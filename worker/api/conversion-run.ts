@@ -12,12 +12,13 @@ import type {
   ConvertedDisk,
   ConvertSettings,
   CrateProgress,
+  DigestKind,
   NeededWorker,
   TargetedSettings,
 } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
-import type { AnyInfo, Network, Notice, Progress, Result } from '../public/types.js';
+import type { AnyInfo, DiskDigest, Network, Notice, Progress, Result } from '../public/types.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { identityOf } from './identity.js';
 import { isMet, isOfDisk } from './notice-rules.js';
@@ -57,15 +58,16 @@ export interface SizedFormat {
   diskSizes: (number | undefined)[];
 }
 
-/** Converts into `target`, which is not prepared yet and needs no size of a streamed disk. */
+/** Converts into `target`, which is not prepared yet and needs no size of a streamed disk. `digest`: the digest of the disk. */
 export const convertInto = (
   target: OutputTarget,
   conversion: ConversionContext,
   options: ConvertOptions,
+  digest?: DigestKind,
 ): Promise<Result> =>
   orDiscarded(target, conversion, options, async (running) => {
     const chosen = await chosenFormat(conversion.sessions, running, running.signal);
-    return writeTo(target, conversion, running, { chosen, diskSizes: [] });
+    return writeTo(target, conversion, running, { chosen, diskSizes: [] }, digest);
   });
 
 /** Calls `work`, which converts into `target`, with the options of the run. If it fails, discards the output. */
@@ -129,6 +131,7 @@ export async function writeTo(
   conversion: ConversionContext,
   options: RunOptions,
   { chosen, diskSizes }: SizedFormat,
+  digest: DigestKind | undefined = options.digest ? 'sha256' : undefined,
 ): Promise<Result> {
   const { platform, setup, info } = conversion;
   const { signal, twoPass = false } = options;
@@ -143,7 +146,7 @@ export async function writeTo(
   const { fixGpt, size } = options;
   const virtualSize = size ?? totalSize(disks, diskSizes);
   const plan: Plan = {
-    settings: { format, formatOptions, size, fixGpt, twoPass, memory },
+    settings: { format, formatOptions, size, fixGpt, twoPass, memory, digest },
     diskSizes,
     sizes: { virtualSize, outputSize, hasFooter },
     identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
@@ -465,12 +468,22 @@ function resultOf(
     lostBytes: sumOf(disks, 'lostBytes'),
     ...(target.copy && { copy: target.copy }),
     ...(target.sha256 !== undefined && { sha256: target.sha256 }),
+    ...digestsOf(disks),
     unusedCompanions: unusedBy(contexts),
     engine: isOne ? conversion.setup.engine : 'workers',
     engineReason: isOne ? engineReason : 'several disks',
     workers,
     time,
   };
+}
+
+/** The digest of the disk, or of each of several, if it was computed. */
+function digestsOf(disks: ConvertedDisk[]): Pick<Result, 'digest' | 'digests'> {
+  const found = disks.flatMap(({ digest, lost, lostRanges, lostBytes }): DiskDigest[] =>
+    digest ? [{ sha256: digest.hash, size: digest.size, lost, lostRanges, lostBytes }] : [],
+  );
+  if (found.length === 0) return {};
+  return disks.length === 1 ? { digest: found[0]! } : { digests: found };
 }
 
 /** The companions that no disk refers to, except those that are images of the other disks. */

@@ -11,6 +11,8 @@ import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,
+  DiskDigest,
+  DiskDigestOptions,
   Extent,
   ImagePlace,
   Kept,
@@ -21,6 +23,7 @@ import type {
   ReadableOptions,
   ReadOptions,
   Result,
+  TreeDigest,
   UnlockOptions,
   Verdict,
   VerdictOptions,
@@ -39,6 +42,7 @@ import type { Unpacked } from './unpacking.js';
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
+const DIGESTING = 'Computing the digest';
 const LOOKING = 'Looking for saved progress';
 
 /** The `memory` of a conversion of an image that is read in place by default, in bytes: its blocks take memory, too. */
@@ -46,6 +50,9 @@ const MEMORY_IN_PLACE = 32 << 20;
 
 /** Loads the code for verdicts. */
 const loadVerdicts = () => loadPart('verdicts', () => import('./verdict.js'));
+
+/** Loads the code for digests. */
+const loadDigests = () => loadPart('digests', () => import('./digest.js'));
 
 /** All images that are not closed. */
 export const openImages = new Set<OpenImage>();
@@ -151,6 +158,18 @@ export class OpenImage {
     } finally {
       await session.release();
     }
+  }
+
+  async digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
+  async digest(options?: DiskDigestOptions & { tree?: false }): Promise<DiskDigest>;
+  async digest(options: DiskDigestOptions = {}): Promise<DiskDigest | TreeDigest> {
+    this.#requireOpen();
+    checkCall('digest', options);
+    checkTypes(options, 'boolean', ['tree']);
+    const signal = this.#until(options.signal);
+    const { digestOf } = await this.#use(orCancelled(signal, loadDigests()), DIGESTING);
+    const memory = this.sessions.opened.isInPlace && { memory: MEMORY_IN_PLACE };
+    return this.#use(digestOf(this.#context, { ...options, ...memory, signal }), DIGESTING);
   }
 
   async read(offset: number, length: number, options: ReadOptions = {}): Promise<Bytes> {

@@ -126,6 +126,7 @@ describe('arguments of callers without TypeScript', () => {
     ['prepare', { signal: undefined, format: 'raw' }, []],
     ['unlock', { password: 'x' }, []],
     ['map', { onProgress: () => {} }, []],
+    ['digest', { deep: true }, []],
     ['read', { start: 0 }, []],
     ['readable', { length: 1 }, []],
     ['convert', { engine: 'workers' }, ['sync']],
@@ -193,8 +194,16 @@ test.each([
   expect(() => checkConversion('a', options as object, [])).toThrow(usage(message));
 });
 
-test('fixGpt is a boolean', () => {
-  expect(() => checkConversion('a', { fixGpt: 'yes' } as object, [])).toThrow(usage("'fixGpt' must be true or false"));
+test.each(['digest', 'fixGpt'])('%s is a boolean', (name) => {
+  const check = () => checkConversion('a', { [name]: 'yes' } as object, []);
+  expect(check).toThrow(usage(`'${name}' must be true or false`));
+});
+
+test('a digest of a conversion that may be resumed is refused', () => {
+  checkConversion('a', { digest: true, resume: false }, []);
+  expect(() => checkConversion('a', { digest: true, resume: true }, [])).toThrow(
+    expect.objectContaining({ kind: 'usage' }),
+  );
 });
 
 test.each([

@@ -16,6 +16,7 @@ import type { Configuration } from '../public/types.browser.js';
 import type {
   CommonConvertOptions,
   DigestOptions,
+  DiskDigestOptions,
   Engine,
   MapOptions,
   PrepareOptions,
@@ -68,10 +69,12 @@ const NAMES = {
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
   verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
+  digest: namesOf<DiskDigestOptions>({ onProgress: true, signal: true, tree: true }),
   sha256: namesOf<DigestOptions>({ onProgress: true, signal: true }),
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
   convert: namesOf<CommonConvertOptions>({
+    digest: true,
     disks: true,
     fixGpt: true,
     for: true,
@@ -164,9 +167,24 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   checkReadable('the output', output);
   // An unknown `for` has its own code.
   checkTypes(options, 'string', ['format']);
-  checkTypes(options, 'boolean', ['bmap', 'existing', 'fixGpt', 'resume', 'sha256', 'sparse', 'sync', 'twoPass']);
+  checkTypes(options, 'boolean', [
+    'bmap',
+    'digest',
+    'existing',
+    'fixGpt',
+    'resume',
+    'sha256',
+    'sparse',
+    'sync',
+    'twoPass',
+  ]);
   const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined, formatOptions = {} } = options;
   if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
+  if (options.digest && options.resume) {
+    const message =
+      "A conversion that can be resumed has no digest, since it may not read the whole disk: leave out 'resume' or 'digest'";
+    throw new DecantError('usage', `${message} (--resume, --digest)`);
+  }
   if (!Array.isArray(disks)) throw new DecantError('usage', "'disks' must be an array");
   if (disks.length > 0 && options.size !== undefined)
     throw new DecantError('usage', "'size' is for one disk: leave out 'disks', or state one disk (--disk)");

@@ -3,6 +3,7 @@
 import { Instance } from 'decant-module';
 import { cancelled, toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
+import { hexOf } from '../errors/values.js';
 import type { DigestOptions } from '../public/types.js';
 import { Sha256 } from '../targets/sha256-hasher.js';
 
@@ -25,7 +26,7 @@ export async function sha256Of(file: Blob, wasm: Uint8Array, options: DigestOpti
       }
       // The last report may have failed.
       if (signal.aborted) throw cancelled();
-      return hasher.end();
+      return hexOf(hasher.end());
     },
   );
 }

@@ -82,6 +82,8 @@ export interface ConvertedDisk {
   lost: LostRange[];
   lostRanges: number;
   lostBytes: number;
+  /** The digest in hexadecimal digits, and the size of the image's disk. */
+  digest?: { hash: string; size: number };
 }
 
 /** The progress of a conversion: the crate's `Progress`. */
@@ -140,7 +142,11 @@ export interface ConvertSettings {
   twoPass: boolean;
   /** The upper bound on the memory of all buffers, in bytes. */
   memory: number;
+  digest: DigestKind | undefined;
 }
+
+/** The digest of each disk that a conversion computes: of its bytes, or that of fs-verity, which needs no output. */
+export type DigestKind = 'sha256' | 'tree';
 
 /** The settings of a conversion, and what it is written to. */
 export interface TargetedSettings extends ConvertSettings {

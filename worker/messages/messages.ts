@@ -85,6 +85,8 @@ export type TargetSpec =
    */
   | { opfs: string; sized: boolean; resume?: Resume }
   | PortSpec
+  /** No target: the output is not kept. */
+  | { nowhere: true }
   /**
    * An open file or block device of Node. `name` is the caller's path. `inPlace`: the size must not be changed. `dense`: holes
    * are written as zeros.

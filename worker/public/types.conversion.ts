@@ -156,6 +156,36 @@ export interface LostRange {
   reason: string;
 }
 
+/**
+ * The digest of a disk: of the bytes that the guest sees from 0 to the virtual size, zeros where nothing is stored. It depends neither on the
+ * format of the image nor on how the image stores the disk.
+ */
+export interface DiskDigest extends DigestedDisk {
+  /** The SHA-256 of the bytes, in hexadecimal digits: what `sha256sum` prints for a raw file with the disk. */
+  sha256: string;
+}
+
+/** The digest of a disk as fs-verity computes it: with SHA-256, blocks of 4 KiB, and no salt. */
+export interface TreeDigest extends DigestedDisk {
+  /** What `fsverity digest` prints for a raw file with the disk: `sha256:` and 64 hexadecimal digits. */
+  fsverity: string;
+}
+
+/** What was digested. */
+export interface DigestedDisk {
+  /** How many bytes were digested: the virtual size. */
+  size: number;
+  /**
+   * Salvage: the lost ranges, which were digested as zeros, as in `Result`. If there are any, the digest is not that of the undamaged
+   * disk.
+   */
+  lost: LostRange[];
+  /** The number of lost ranges, listed or not. */
+  lostRanges: number;
+  /** The number of lost bytes. */
+  lostBytes: number;
+}
+
 /** Options of `sha256`. */
 export interface DigestOptions {
   /** Cancels the digest. */
@@ -209,6 +239,13 @@ export interface Result {
   copy?: Blob;
   /** With `sha256`, if all bytes have passed in ascending order: the SHA-256 of the output, in hexadecimal digits. */
   sha256?: string;
+  /**
+   * With `digest`: that of the image's disk, up to the image's virtual size. What the output changes is not in it: zeros that make the disk
+   * larger, and a GPT that was moved. Missing with `disks`.
+   */
+  digest?: DiskDigest;
+  /** With `digest` and `disks`: the digest of each disk, in their order. */
+  digests?: DiskDigest[];
   /** With `bmap`: the text of the bmap. */
   bmap?: string;
   /** The names of companions that nothing refers to. */

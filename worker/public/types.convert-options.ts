@@ -56,6 +56,11 @@ export interface CommonConvertOptions {
    * and uploads that are neither resumed nor begun by their end. Elsewhere it does nothing: see `sha256`.
    */
   sha256?: boolean;
+  /**
+   * Computes the SHA-256 of the disk as it is in the image, in the same pass: `Result.digest`. It takes as long as hashing all bytes of the
+   * disk, zeros too. Not with `resume`, since a resumed conversion does not read the whole disk.
+   */
+  digest?: boolean;
   /** Cancels the conversion. */
   signal?: AbortSignal;
   /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */

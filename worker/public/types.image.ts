@@ -3,7 +3,15 @@
 import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
-import type { Kept, OutputFormat, Progress, Result, WorkerOptions } from './types.conversion.js';
+import type {
+  DiskDigest,
+  Kept,
+  OutputFormat,
+  Progress,
+  Result,
+  TreeDigest,
+  WorkerOptions,
+} from './types.conversion.js';
 import type { Extent, Info, Layer, Member, StreamedInfo, Verdict } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
@@ -113,6 +121,19 @@ export interface VerdictOptions {
   signal?: AbortSignal;
 }
 
+/** How to compute the digest of a disk. */
+export interface DiskDigestOptions {
+  /**
+   * Computes the digest of fs-verity instead of the SHA-256. Workers hash the data, and zeros cost nothing: a SHA-256 of a large, mostly
+   * empty disk takes minutes, this digest takes as long as reading the data.
+   */
+  tree?: boolean;
+  /** Cancels the digest. */
+  signal?: AbortSignal;
+  /** Called as in a conversion. */
+  onProgress?: (progress: Progress) => void;
+}
+
 /** How to read a part of the disk. */
 export interface ReadOptions {
   /** Cancels the reading. */
@@ -152,6 +173,14 @@ export interface ImageBase {
    * Without `deep` it reads at most 1 MiB, and the finding `unchecked` says how much was not read. It unlocks nothing.
    */
   verdict(options?: VerdictOptions): Promise<Verdict>;
+  /** Computes the digest of fs-verity of the disk. It reads the image as the SHA-256 does. */
+  digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
+  /**
+   * Computes the SHA-256 of the disk, of its bytes from 0 to the virtual size. It reads the data of the image once, as a conversion does, and
+   * fails as that does: also at damage, unless the image was opened with `salvage`. Lost ranges are zeros then, and are listed. The image of
+   * a stream can be read once: for its digest or for a conversion, or for both with `digest` of `convert`.
+   */
+  digest(options?: DiskDigestOptions & { tree?: false }): Promise<DiskDigest>;
   /** Ends all work on this image and frees its resources. */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */

@@ -2,7 +2,6 @@
 
 import type { Instance } from 'decant-module';
 import { outOfMemory } from '../errors/errors.js';
-import { hexOf } from '../errors/values.js';
 
 const LENGTH = 32;
 /** Requests of `crate/crypt/src/request.rs`: a hasher for SHA-256, which becomes object 0; more bytes for it; its hash. */
@@ -21,11 +20,11 @@ export class Sha256 {
     this.#serve(ADD, bytes, NONE);
   }
 
-  /** Ends it. Returns the digest in hexadecimal digits. */
-  end(): string {
+  /** Ends it. Returns the digest. */
+  end(): Uint8Array {
     const hash = new Uint8Array(LENGTH);
     this.#serve(HASH, NONE, hash);
-    return hexOf(hash);
+    return hash;
   }
 
   #serve(request: Uint8Array, input: Uint8Array, output: Uint8Array): void {

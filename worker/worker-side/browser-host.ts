@@ -1,12 +1,14 @@
 // The browser's implementation of `WorkerHost`.
 
-import { DecantError, isStorageFull, storageFull } from '../errors/errors.js';
+import { Instance } from 'decant-module';
+import { DecantError, isStorageFull, outOfMemory, storageFull } from '../errors/errors.js';
 import { FOLDER, journalName, type Resume } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
+import { Sha256 } from '../targets/sha256-hasher.js';
 import { BlobFile } from './blob-file.js';
 import { PortTarget } from './port-target.js';
 import { StorageJournal } from './storage-journal.js';
-import type { ObjectTarget, OpenTarget, WorkerHost } from './worker-host.js';
+import { nowhere, type ObjectTarget, type OpenTarget, type WorkerHost } from './worker-host.js';
 
 const port: Port = {
   post: (message, transfer = []) => globalThis.postMessage(message, { transfer }),
@@ -229,6 +231,7 @@ export const browserHost: WorkerHost = {
 
   async openTarget(spec) {
     if ('picked' in spec) return replacing(spec.picked);
+    if ('nowhere' in spec) return { target: { object: nowhere }, shared: false };
     if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
     if (!('opfs' in spec)) throw new Error(NO_FILE);
     const file = await temporaryFile(spec.opfs);
@@ -248,5 +251,14 @@ export const browserHost: WorkerHost = {
     if (!('opfs' in spec)) throw new Error(NO_FILE);
     const handle = await sharedHandle(await temporaryFile(spec.opfs));
     return { handle: { handle }, close: () => handle.close() };
+  },
+
+  async sha256(load) {
+    const crypt = await load();
+    return () => {
+      const instance = Instance.create('crypt', crypt);
+      if (!instance) throw outOfMemory(undefined, crypt.length);
+      return new Sha256(instance);
+    };
   },
 };

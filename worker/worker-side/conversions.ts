@@ -3,6 +3,7 @@
 import { toTargetError } from '../errors/errors.js';
 import type { Converted, ConvertRequest, CrateProgress, NeededWorker } from '../messages/coordinator.js';
 import type { FileSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
+import { DiskHasher } from './disk-hasher.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Report, Workers } from './wasm.js';
 import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
@@ -24,6 +25,8 @@ export class Conversions {
   constructor(
     private readonly host: WorkerHost,
     private readonly report: Report,
+    /** Loads the wasm of hashes. */
+    private readonly loadCrypt: () => Promise<Uint8Array>,
   ) {}
 
   /**
@@ -78,7 +81,8 @@ export class Conversions {
     dispatchers: Dispatcher[],
     cancel: Workers.CancelHandle,
   ): Promise<Converted> {
-    const { operation, disks, workers, memory } = request;
+    const { operation, disks, workers, memory, digest } = request;
+    const hasher = digest === 'sha256' ? new DiskHasher(await this.host.sha256(this.loadCrypt)) : undefined;
     const opened = await this.host.openTarget(request.target).catch(failTarget);
     const { target, shared, journal } = opened;
     try {
@@ -103,7 +107,7 @@ export class Conversions {
         journal?.settled({ guest: detail.settled, written: detail.settledWritten });
         this.report(`progress:${operation}`, detail);
       };
-      const converted = await crate.run(workers, memory, outputOf(request), target, progress, cancel);
+      const converted = await crate.run(workers, memory, outputOf(request), target, hasher, progress, cancel);
       await journal?.end(false);
       this.#written.set(operation, opened);
       return converted as Converted;
@@ -118,12 +122,13 @@ export class Conversions {
 }
 
 /** The output as the crate takes it. */
-const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint }: ConvertRequest) => ({
+const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint, digest }: ConvertRequest) => ({
   format,
   formatOptions,
   size,
   fixGpt,
   twoPass,
+  treeDigest: digest === 'tree',
   seconds: Date.now() / 1000,
   random: crypto.getRandomValues(new Uint8Array(16)),
   begun: resumePoint?.guest ?? 0,

@@ -33,13 +33,14 @@ function coordinatorMethods(
   host: WorkerHost,
   instantiate: (module: WebAssembly.Module) => typeof Workers,
   report: Report,
+  loadCrypt: () => Promise<Uint8Array>,
 ) {
   let crate: typeof Workers;
   let nextId = 0;
   const images = new Map<number, HeldImage>();
   const maps = new Map<number, { image: number; extents: Workers.Map; step: Promise<unknown> }>();
   const cancels = new Map<number, () => void>();
-  const conversions = new Conversions(host, report);
+  const conversions = new Conversions(host, report, loadCrypt);
   const partWorkers = new PartWorkers(report);
 
   function openSource(spec: SourceSpec) {
@@ -234,7 +235,12 @@ function coordinatorMethods(
 /** Serves a worker of the `workers` engine, which becomes a coordinator or a pool worker by its first call. */
 export function serveWorker(host: WorkerHost, glue: typeof Workers): void {
   serveWithCodecs(host.port, (codecs, report) => ({
-    ...coordinatorMethods(host, (module) => instantiate(glue, module, codecs), report),
+    ...coordinatorMethods(
+      host,
+      (module) => instantiate(glue, module, codecs),
+      report,
+      () => codecs.load('crypt'),
+    ),
     ...poolMethods(host, glue, codecs),
   }));
 }

@@ -1,6 +1,7 @@
 // Node's implementation of `WorkerHost`, also in threads of Bun and Deno.
 
 import { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, fsync, ftruncate, openSync, readSync, write, writeSync } from 'node:fs';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -10,7 +11,7 @@ import { fileError } from '../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../messages/messages.js';
 import { BlobFile } from './blob-file.js';
 import { PortTarget } from './port-target.js';
-import type { ObjectSource, ObjectTarget, WorkerHost } from './worker-host.js';
+import { nowhere, type ObjectSource, type ObjectTarget, type OpenTarget, type WorkerHost } from './worker-host.js';
 
 /**
  * Threads of Deno do not share file descriptors. */
@@ -191,12 +192,17 @@ export const nodeHost: WorkerHost = {
   jobsInRow: 1,
 
   file: (spec) => ('file' in spec ? new FileSource(spec.file, spec.size) : new BlobFile(spec.blob, false)),
-  openTarget: async (spec) =>
-    'port' in spec
-      ? { target: { object: new PortTarget(spec) }, shared: false }
-      : { target: { object: openFile(spec).object }, shared: true },
+  async openTarget(spec): Promise<OpenTarget> {
+    if ('nowhere' in spec) return { target: { object: nowhere }, shared: false };
+    if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
+    return { target: { object: openFile(spec).object }, shared: true };
+  },
   openHandle: async (spec) => {
     const { object, close } = openFile(spec);
     return { handle: { object }, close };
+  },
+  sha256: async () => () => {
+    const hash = createHash('sha256');
+    return { add: (bytes) => void hash.update(bytes), end: () => hash.digest() };
   },
 };

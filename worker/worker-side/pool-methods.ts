@@ -18,6 +18,7 @@ export interface Attachment {
 export interface Reply {
   bytes?: Uint8Array<ArrayBuffer>;
   brought?: Uint8Array<ArrayBuffer>[];
+  digested?: Uint8Array<ArrayBuffer>;
 }
 
 /** Methods for the calling side. */
@@ -99,9 +100,10 @@ export async function openTarget(host: WorkerHost, target: TargetSpec): Promise<
 
 function jobMethods(runner: JobRunner) {
   return {
-    async run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): Promise<Moved<Reply>> {
-      const reply = await runner.run(job, brought, attachment);
-      const arrays = [...(reply.bytes ? [reply.bytes] : []), ...(reply.brought ?? [])];
+    async run(job: Uint8Array, read: Uint8Array[], attachment?: Attachment): Promise<Moved<Reply>> {
+      const reply = await runner.run(job, read, attachment);
+      const { bytes, digested, brought = [] } = reply;
+      const arrays = [...(bytes ? [bytes] : []), ...(digested ? [digested] : []), ...brought];
       return new Moved(
         reply,
         arrays.map(({ buffer }) => buffer),

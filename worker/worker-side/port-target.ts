@@ -2,6 +2,7 @@
 
 import { Instance } from 'decant-module';
 import { DecantError } from '../errors/errors.js';
+import { hexOf } from '../errors/values.js';
 import { type Digested, PIECE, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
 import { Sha256 } from '../targets/sha256-hasher.js';
 import type { ObjectTarget } from './worker-host.js';
@@ -60,7 +61,7 @@ export class PortTarget implements ObjectTarget {
 
   async close(): Promise<void> {
     await this.settle();
-    if (this.#digest) await this.#send({ sha256: this.#digest.end() }, []);
+    if (this.#digest) await this.#send({ sha256: hexOf(this.#digest.end()) }, []);
     while (this.#isWaiting(0)) await this.#change();
     this.#port.close();
   }

@@ -2,6 +2,7 @@
 
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
+import type { Hash } from './disk-hasher.js';
 import type { StorageJournal } from './storage-journal.js';
 
 /** A pool worker's access to a target, as the crate takes it (`crate/src/js/workers/targets.rs`). */
@@ -112,4 +113,14 @@ export interface WorkerHost {
   /** Browsers: whether private storage has room for `size` bytes. Tries it with the temporary file `name`. */
   tryLength?(name: string, size: number): Promise<boolean>;
   openHandle(spec: TargetSpec): Promise<OpenHandle>;
+  /** Resolves to a function that begins a SHA-256. `load` loads the wasm that has it where the platform has none. */
+  sha256(load: () => Promise<Uint8Array>): Promise<() => Hash>;
 }
+
+/** The object of a conversion without a target. */
+export const nowhere: ObjectTarget = {
+  write: () => undefined,
+  open: async () => {},
+  close: async () => {},
+  abort: async () => {},
+};

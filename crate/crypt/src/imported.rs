@@ -95,6 +95,11 @@ impl Hasher {
     }
 }
 
+/// See `direct/hash.rs`.
+pub fn hash_blocks(bytes: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
+    MODULE.serve(CryptRequest::HashBlocks, bytes, output).map(drop)
+}
+
 /// See `direct/luks/mod.rs`.
 pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
     MODULE.serve(CryptRequest::Describe { len: len as u32 }, start, output)

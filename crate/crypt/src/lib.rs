@@ -16,9 +16,11 @@ mod spec;
 
 pub use answer::{Answer, Description, MAX_ANSWER, Slot};
 #[cfg(feature = "direct")]
-pub use direct::{Hasher, Platform, PlatformFunction, SectorCipher, Unlocking, describe, settled, use_platform};
+pub use direct::{
+    Hasher, Platform, PlatformFunction, SectorCipher, Unlocking, describe, hash_blocks, settled, use_platform,
+};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Hasher, SectorCipher, Unlocking, describe, settled};
+pub use imported::{Hasher, SectorCipher, Unlocking, describe, hash_blocks, settled};
 pub use request::{Creation, CryptRequest, Operation};
 pub use spec::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, legacy_key};
 
@@ -32,6 +34,12 @@ pub const SECTOR: usize = 512;
 
 /// The most bytes that are decrypted at once: as many as caches hold twice, and still many for a call.
 pub const AT_ONCE: usize = 256 * SECTOR;
+
+/// The blocks of [`hash_blocks`], in bytes.
+pub const HASHED_BLOCK: usize = 4096;
+
+/// The length of a SHA-256, in bytes.
+pub const SHA256: usize = 32;
 
 /// The length of a salt in LUKS, in bytes.
 pub const SALT: usize = 32;

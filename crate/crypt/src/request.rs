@@ -13,6 +13,8 @@ pub enum CryptRequest {
     Use(u32, Operation),
     /// Wipes and frees the object with this number.
     Free(u32),
+    /// See [`hash_blocks`](crate::hash_blocks).
+    HashBlocks,
     /// See [`describe`](crate::describe).
     Describe {
         /// The length of a copy of the header.
@@ -66,7 +68,8 @@ impl decant_module::Request for CryptRequest {
         // Data that other requests leave in the buffer is wiped when their object is freed, or before.
         !matches!(
             self,
-            Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash | Operation::Begin { .. })
+            Self::HashBlocks
+                | Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash | Operation::Begin { .. })
         )
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::{
     Creation, CryptError, CryptRequest, Hasher, Operation, Platform, PlatformFunction, SectorCipher, Unlocking,
-    describe,
+    describe, hash_blocks,
 };
 use decant_module::{Objects, Service, export};
 
@@ -62,6 +62,7 @@ impl Service for CryptService {
             }
             CryptRequest::Use(number, operation) => return self.0.get(number).run(operation, input, output),
             CryptRequest::Free(number) => self.0.free(number),
+            CryptRequest::HashBlocks => hash_blocks(input, output)?,
             CryptRequest::Describe { len } => return describe(input, len as usize, output),
         }
         Ok(output.len())

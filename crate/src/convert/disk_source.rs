@@ -1,5 +1,6 @@
 //! The disks that a conversion reads, and the plans for their jobs.
 
+use super::gpt::Patch;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
 use super::plan::{JobLimits, Planner};
@@ -14,7 +15,7 @@ use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::Checksum;
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// A disk to convert, and the executor of its jobs.
@@ -119,6 +120,27 @@ impl Content<'_> {
         match self {
             Self::Image(_, reshaped) => reshaped.as_ref().map(|reshaped| reshaped.rewritten()).unwrap_or_default(),
             Self::InOrder(disk) => disk.rewritten(),
+        }
+    }
+
+    /// The bytes that the image has in rewritten ranges; those of a streamed disk come with its jobs. Fails as
+    /// [`read`](super::read) does.
+    pub(super) async fn originals(&self) -> Result<Rc<RefCell<Vec<Patch>>>> {
+        Ok(match self {
+            Self::Image(image, Some(reshaped)) => Rc::new(RefCell::new(reshaped.originals(image).await?)),
+            Self::Image(_, None) => Rc::default(),
+            Self::InOrder(disk) => disk.originals(),
+        })
+    }
+
+    /// Returns a function that returns the size of the image's disk in bytes; that of a streamed disk is known once its end was read.
+    pub(super) fn size_of_image(&self) -> Box<dyn Fn() -> Option<u64>> {
+        match self {
+            Self::Image(image, _) => {
+                let size = Some(image.virtual_size());
+                Box::new(move || size)
+            }
+            Self::InOrder(disk) => Box::new(disk.size_of_stream()),
         }
     }
 

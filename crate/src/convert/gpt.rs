@@ -16,6 +16,13 @@ impl Patch {
         self.start + self.bytes.len() as u64
     }
 
+    /// The bytes that [`Self::apply`] replaces.
+    pub(super) fn original(&self, start: u64, chunk: &[u8]) -> Option<Self> {
+        let (first, end) = (self.start.max(start), self.end().min(start + chunk.len() as u64));
+        let bytes = || chunk[(first - start) as usize..(end - start) as usize].to_vec();
+        (first < end).then(|| Self { start: first, bytes: bytes() })
+    }
+
     /// Puts the bytes into `chunk`, a part of the disk from `start` on, as far as they belong there.
     pub(super) fn apply(&self, start: u64, chunk: &mut [u8]) {
         let (first, end) = (self.start.max(start), self.end().min(start + chunk.len() as u64));

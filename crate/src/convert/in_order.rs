@@ -49,6 +49,10 @@ struct Growth {
     sizes: Option<(u64, u64)>,
     /// The rewritten ranges. Empty until the start of the disk has been read.
     patches: Rc<RefCell<Vec<Patch>>>,
+    /// What the stream has in those of the ranges that are in jobs.
+    originals: Rc<RefCell<Vec<Patch>>>,
+    /// The size of the disk of the stream, after its last byte was read.
+    size: Rc<Cell<Option<u64>>>,
 }
 
 impl Growth {
@@ -116,6 +120,17 @@ impl<'a> InOrder<'a> {
     /// The rewritten ranges, after a pass.
     pub(super) fn rewritten(&self) -> Vec<GuestRange> {
         self.growth.patches.borrow().iter().map(Patch::range).collect()
+    }
+
+    /// The bytes of the disk in rewritten ranges, of those that are in the jobs so far.
+    pub(super) fn originals(&self) -> Rc<RefCell<Vec<Patch>>> {
+        self.growth.originals.clone()
+    }
+
+    /// Returns a function that returns the size of the disk as it is in the stream, if its end has been read.
+    pub(super) fn size_of_stream(&self) -> impl Fn() -> Option<u64> + use<> {
+        let size = self.growth.size.clone();
+        move || size.get()
     }
 
     /// Begins to read the disk from its start. Fails as [`StreamedImage::begin`] does.
@@ -395,6 +410,7 @@ impl InOrderPlanner {
     fn end_disk(&mut self, chunk: &mut Vec<u8>) -> Result<()> {
         let end = self.planned + chunk.len() as u64;
         self.check_size(end, true)?;
+        self.growth.size.set(Some(end));
         match self.growth.total() {
             Some(total) if total > end => {
                 // A unit belongs to one job.
@@ -507,6 +523,7 @@ impl InOrderPlanner {
             short_hole: self.limits.abilities.short_hole,
             dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,
+            digested: self.limits.digested,
             ..Job::default()
         };
         self.next_index += 1;
@@ -518,6 +535,7 @@ impl InOrderPlanner {
     fn job(&mut self, mut chunk: Vec<u8>, dense: bool) -> Result<Job> {
         let (start, len) = (self.planned, chunk.len());
         for patch in self.growth.patches.borrow().iter() {
+            self.growth.originals.borrow_mut().extend(patch.original(start, &chunk));
             patch.apply(start, &mut chunk);
         }
         let mut job = self.empty_job(len as u64);

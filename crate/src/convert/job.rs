@@ -1,5 +1,6 @@
 //! A job: what to read, how to decode it, and its place on the disk. Workers run jobs without parsing any metadata.
 
+use super::digest::Digested;
 use super::sums::Summing;
 use crate::compress::{Compression, Encoding, GuestRun, data_runs, renew};
 use crate::disk::losses::Lost;
@@ -40,6 +41,7 @@ pub struct Job {
     pub(crate) summed: Option<GuestRange>,
     /// How guest sums of the job are computed, if they are wanted.
     pub(crate) sums: Option<Summing>,
+    pub(crate) digested: Digested,
     /// The files with compressed data in the job, for errors. See [`crate::Image::places`].
     pub(crate) places: Vec<(FileId, Place)>,
     /// Ranges that the planner found lost. Executors do not use them.
@@ -119,7 +121,8 @@ impl Job {
             Stored::Encrypted { .. } => Some(&decant_crypt::MODULE),
             _ => None,
         };
-        self.pieces.iter().filter_map(of_piece).chain(self.encoding.module())
+        let of_digest = (self.digested == Digested::Blocks).then_some(&decant_crypt::MODULE);
+        self.pieces.iter().filter_map(of_piece).chain(self.encoding.module()).chain(of_digest)
     }
 
     /// Number of output bytes that come from pieces.

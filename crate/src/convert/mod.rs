@@ -2,6 +2,7 @@
 
 mod cache;
 pub(crate) mod decoder;
+pub(crate) mod digest;
 mod disk_source;
 mod gpt;
 mod in_order;
@@ -19,6 +20,7 @@ mod sums;
 mod within;
 mod workload;
 
+pub use digest::{Digest, DiskDigest, DiskHasher};
 pub use disk_source::DiskSource;
 pub use in_order::InOrder;
 pub use job::Job;
@@ -42,6 +44,7 @@ use crate::io::target::Abilities;
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::image::Image;
 use crate::output::BLOCK;
+use digest::Digested;
 use plan::{JobLimits, Planner};
 use run::JobOutput;
 
@@ -55,7 +58,13 @@ const READ_JOB: u64 = 4 << 20;
 /// `corrupt` at damage.
 pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
     let mut disk = zeroed(range.len() as usize)?;
-    let limits = JobLimits { bytes: READ_JOB, unit: BLOCK, abilities: Abilities::default(), encoding: Encoding::Plain };
+    let limits = JobLimits {
+        bytes: READ_JOB,
+        unit: BLOCK,
+        abilities: Abilities::default(),
+        encoding: Encoding::Plain,
+        digested: Digested::Nothing,
+    };
     // Whole blocks, since part of an encrypted sector cannot be decrypted.
     let blocks = GuestRange {
         start: range.start.align_down(BLOCK),

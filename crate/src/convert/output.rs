@@ -1,6 +1,7 @@
 //! The end of the pipeline: writes the data of jobs in the order that the target requires, reports holes if the target
 //! needs them, and adds the format's own bytes. An assembler says where the data of an assembled output goes.
 
+use super::digest::{Digest, Digested};
 use super::job::Job;
 use super::plan::JobLimits;
 use super::sums::Summing;
@@ -26,12 +27,14 @@ pub struct Output<'a, B> {
     pub may_read_twice: bool,
     /// How guest sums of the disks are computed, if they are wanted.
     pub summing: Option<Summing>,
+    /// The digest of each disk, if it is wanted.
+    pub digest: Option<Digest<'a, B>>,
 }
 
 impl<'a, B> Output<'a, B> {
-    /// Reads a compressed disk only once.
+    /// Reads a compressed disk only once, and computes no digest.
     pub fn new(layout: &'a dyn Layout, stamp: Stamp, target: &'a dyn Target<B>) -> Self {
-        Self { layout, stamp, target, may_read_twice: false, summing: None }
+        Self { layout, stamp, target, may_read_twice: false, summing: None, digest: None }
     }
 
     /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in a compressed
@@ -43,7 +46,8 @@ impl<'a, B> Output<'a, B> {
             Encoding::Stored => bytes * PLAIN_BUFFERS / STORED_BUFFERS,
             Encoding::Compressed(_) => ENCODED_JOB,
         };
-        JobLimits { bytes, unit: self.layout.unit(), abilities: self.abilities(), encoding }
+        let digested = self.digest.map_or(Digested::Nothing, Digest::of_jobs);
+        JobLimits { bytes, unit: self.layout.unit(), abilities: self.abilities(), encoding, digested }
     }
 
     /// Memory that the executor should count for a job whose largest unit has `bytes` bytes. Executors budget for jobs
@@ -52,7 +56,8 @@ impl<'a, B> Output<'a, B> {
         if !self.layout.encoding().is_compressed() {
             return bytes;
         }
-        bytes.max(ENCODED_JOB).max(self.layout.unit()) * ENCODED_BUFFERS / PLAIN_BUFFERS
+        let buffers = ENCODED_BUFFERS + u64::from(self.digest.is_some()) * DIGESTED_BUFFERS;
+        bytes.max(ENCODED_JOB).max(self.layout.unit()) * buffers / PLAIN_BUFFERS
     }
 
     /// Whether bytes that the output has last must be known before it begins, since the target does not accept them then.
@@ -69,9 +74,9 @@ impl<'a, B> Output<'a, B> {
         Ok(())
     }
 
-    /// Whether the data of jobs is written in the order of the disk.
+    /// Whether the data of jobs is written, or hashed, in the order of the disk.
     pub(super) fn is_ordered(&self) -> bool {
-        self.abilities().ordered
+        self.abilities().ordered || self.digest.is_some()
     }
 
     /// Abilities for data at its guest offset. In an assembled output guest offsets are not target offsets, so data and
@@ -113,6 +118,9 @@ const STORED_BUFFERS: u64 = 5;
 /// Compression adds one, two in the memory of its module, and copies of the results of all jobs in flight: many wait for their turn,
 /// since jobs take different times.
 const ENCODED_BUFFERS: u64 = 8;
+
+/// The data of a compressed job that is hashed, and a copy on its way to the hasher.
+const DIGESTED_BUFFERS: u64 = 2;
 
 /// The size of a compressed job, in bytes: as large as a chunk of a disk that is read in order. Compression takes about ten times as long
 /// as decoding, and a cancel waits for it.
@@ -261,7 +269,7 @@ fn ascending_only(layout: &dyn Layout) -> Error {
 
 /// Lets jobs write one after another, in guest order.
 #[derive(Default)]
-struct WriteTurns {
+pub(super) struct WriteTurns {
     next: Cell<u64>,
     /// By the number of the job: at most one for each job in flight.
     waiting: RefCell<Vec<(u64, Waker)>>,
@@ -269,7 +277,7 @@ struct WriteTurns {
 
 impl WriteTurns {
     /// Waits for the turn of job number `index`.
-    async fn wait(&self, index: u64) {
+    pub(super) async fn wait(&self, index: u64) {
         poll_fn(|context| {
             if self.next.get() == index {
                 return Poll::Ready(());
@@ -283,7 +291,7 @@ impl WriteTurns {
     }
 
     /// Ends the turn of job number `index`.
-    fn pass(&self, index: u64) {
+    pub(super) fn pass(&self, index: u64) {
         self.next.set(index + 1);
         let mut waiting = self.waiting.borrow_mut();
         if let Some(at) = waiting.iter().position(|(job, _)| *job == index + 1) {

@@ -1,5 +1,6 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
+use super::digest::{DigestData, Digester, DiskDigest, runs_of};
 use super::disk_source::{DiskSource, Plan};
 use super::in_order::InOrder;
 use super::job::Job;
@@ -46,6 +47,8 @@ pub trait Executor {
 pub struct ExecutedJob<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
     pub(crate) output: Option<(B, Placement)>,
+    /// The data of [`Job::digested`]; `None` if the job has none, or if `output` has it, unencoded.
+    pub(crate) digested: Option<DigestData<B>>,
     /// Number of bytes read.
     pub read: u64,
     /// Number of bytes that the job adds to the output, without zeros.
@@ -77,6 +80,8 @@ pub struct Converted {
     pub lost: Losses,
     /// The guest sums; empty unless they are wanted.
     pub sums: Sums,
+    /// See [`Output::digest`].
+    pub digest: Option<DiskDigest>,
 }
 
 /// The result of a conversion of all disks of a machine.
@@ -103,6 +108,8 @@ pub struct ConvertedDisk {
     pub lost: Losses,
     /// The guest sums; empty unless they are wanted.
     pub sums: Sums,
+    /// See [`Output::digest`].
+    pub digest: Option<DiskDigest>,
 }
 
 /// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at
@@ -157,8 +164,8 @@ pub async fn convert_disk<E: Executor>(
 ) -> Result<Converted> {
     let ConvertedDisks { progress, output_size, mut disks } =
         convert_disks(&[disk], output, start, progress, cancel).await?;
-    let ConvertedDisk { virtual_size, rewritten, notices, lost, sums } = disks.remove(0);
-    Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost, sums })
+    let ConvertedDisk { virtual_size, rewritten, notices, lost, sums, digest } = disks.remove(0);
+    Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost, sums, digest })
 }
 
 /// Computes the guest sums of a disk, and writes nothing. Fails as [`convert`] does.
@@ -248,7 +255,7 @@ impl<E: Executor> Conversion<'_, E> {
 
     /// Writes the whole output, after a first pass over the disks if the output needs it.
     async fn passes(&self) -> Result<ConvertedDisks> {
-        if self.output.layout.digests() {
+        if self.output.layout.digests() || self.output.digest.is_some() {
             prepare(&decant_crypt::MODULE).await?;
         }
         let (mut pass, mut size) = (Pass::Only, self.output.layout.output_size());
@@ -283,7 +290,7 @@ impl<E: Executor> Conversion<'_, E> {
         let mut before = Progress { guest_total, written, ..Progress::default() };
         let (mut disks, mut resized) = (Vec::new(), None);
         for (number, source) in sources.iter().enumerate() {
-            let transfer = DiskTransfer { source, output, writer, start, number, before, progress, summing };
+            let transfer = DiskTransfer { source, output, writer, start, number, is_first, before, progress, summing };
             let done = transfer.run().await.map_err(|error| {
                 let error = source.content.explain(error);
                 let is_of_output = matches!(error.kind, ErrorKind::Target | ErrorKind::Internal | ErrorKind::Cancelled);
@@ -308,6 +315,8 @@ struct DiskTransfer<'a, E: Executor> {
     writer: &'a OutputWriter<'a, E::Bytes>,
     start: ResumePoint,
     number: usize,
+    /// Whether this is a first pass, which writes nothing.
+    is_first: bool,
     /// The progress before this disk.
     before: Progress,
     progress: &'a dyn Fn(Progress),
@@ -325,7 +334,7 @@ struct TransferredDisk {
 impl<E: Executor> DiskTransfer<'_, E> {
     /// Runs all jobs of the disk.
     async fn run(&self) -> Result<TransferredDisk> {
-        let &Self { source, output, writer, start, number, ref before, progress, summing } = self;
+        let &Self { source, output, writer, start, number, is_first, ref before, progress, summing } = self;
         let DiskSource { content, executor, .. } = source;
         let workload = executor.workload();
         let plan = source.plan(output.limits(workload.job_bytes), start)?;
@@ -334,6 +343,13 @@ impl<E: Executor> DiskTransfer<'_, E> {
         let in_flight = self.jobs_in_flight(plan.largest_unit());
         let notices_of_disk = plan.notices();
         progress(tally.done.after(before));
+        let digester = match output.digest {
+            Some(digest) if !is_first => {
+                Some(Digester::new(digest, content.size_of_image(), content.originals().await?)?)
+            }
+            _ => None,
+        };
+        let digester = &digester;
         let mut regions = Regions::new(output.layout.unit(), plan.end(), start);
         let jobs =
             try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
@@ -347,9 +363,12 @@ impl<E: Executor> DiskTransfer<'_, E> {
                 let mut executed = executor.execute(job).await?;
                 executed.lost.append(&mut lost);
                 executed.written += writer.place(index, region, &guest_ranges, executed.output.as_ref()).await?;
-                if let Some((bytes, _)) = executed.output.take() {
-                    executor.take_back(bytes);
+                if let Some(digester) = digester {
+                    add_to(digester, index, region, &executed).await?;
                 }
+                let digested = executed.digested.take().map(|(bytes, _)| bytes);
+                let written = executed.output.take().map(|(bytes, _)| bytes);
+                digested.into_iter().chain(written).for_each(|bytes| executor.take_back(bytes));
                 Ok((range, data, executed))
             })
             .try_buffer_unordered(in_flight);
@@ -377,6 +396,7 @@ impl<E: Executor> DiskTransfer<'_, E> {
             notices: layout.notice().into_iter().chain(notices_of_disk).chain(sectors).chain(mismatch).collect(),
             lost: tally.lost.finish(),
             sums: tally.sums,
+            digest: digester.as_ref().map(Digester::end).transpose()?,
         };
         Ok(TransferredDisk { progress: tally.done.after(before), disk, resized })
     }
@@ -389,6 +409,25 @@ impl<E: Executor> DiskTransfer<'_, E> {
         let ahead = if self.output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
         workload.jobs_in_flight(largest) + ahead
     }
+}
+
+/// Adds the data of a job to the digest of its disk.
+async fn add_to<B: OutputBytes>(
+    digester: &Digester<'_, B>,
+    index: u64,
+    region: GuestRange,
+    executed: &ExecutedJob<B>,
+) -> Result<()> {
+    let runs;
+    let data = match (&executed.digested, &executed.output) {
+        (Some((bytes, runs)), _) => Some((bytes, &runs[..])),
+        (None, Some((bytes, placement))) => {
+            runs = runs_of(placement);
+            Some((bytes, &runs[..]))
+        }
+        (None, None) => None,
+    };
+    digester.add(index, region, data).await
 }
 
 /// The sum of the finished jobs of a pass.

@@ -4,6 +4,7 @@
 //! part of the input to a part of the output, and states how to decode it. A guest range gives a part of the output its
 //! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
+use super::digest::Digested;
 use super::job::{CompressedPart, Job, Piece, Stored};
 use super::reshape::Reshaped;
 use super::sum::within;
@@ -35,6 +36,8 @@ const MAX_LOST: usize = 4096;
 const RECENT: usize = 16;
 /// Longest dataless job in an output of segments, in bytes; zeros cost bytes there.
 const ENCODED_HOLE: u64 = 4 << 30;
+/// Longest dataless job of a disk that is hashed byte by byte: zeros take time there, too.
+const HASHED_HOLE: u64 = 64 << 20;
 /// About how many holes are reported per disk: a hole may cost the target nothing, or the time to send it.
 const REPORTED_HOLES: u64 = 1024;
 
@@ -48,13 +51,15 @@ pub(crate) struct JobLimits {
     /// Abilities of the target for data that is not encoded yet.
     pub(crate) abilities: Abilities,
     pub(crate) encoding: Encoding,
+    pub(crate) digested: Digested,
 }
 
 impl JobLimits {
     /// The limits for holes of a disk of `virtual_size` bytes. Holes that may take time are divided, for progress
     /// reports.
     pub(super) fn hole_limits(&self, virtual_size: u64) -> HoleLimits {
-        let none = HoleLimits { job: u64::MAX, hole: u64::MAX };
+        let job = if self.digested == Digested::Data { HASHED_HOLE.max(self.unit) } else { u64::MAX };
+        let none = HoleLimits { job, hole: u64::MAX };
         match self.encoding {
             Encoding::Plain => {}
             Encoding::Compressed(CompressedEncoding::Segments) => return HoleLimits { job: ENCODED_HOLE, ..none },
@@ -164,6 +169,7 @@ impl Planner {
             short_hole: self.limits.abilities.short_hole,
             dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,
+            digested: self.limits.digested,
             salvage: self.salvage,
             places: self.places_in(&job.pieces),
             summed: self.summed.and_then(|size| within(GuestRange::from(self.planned.0..self.planned.0 + span), size)),

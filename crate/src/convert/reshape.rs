@@ -155,21 +155,38 @@ async fn moved(image: &Image, disk_size: u64) -> Result<std::result::Result<Vec<
     Ok(gpt.moved(&read(image, part(start, len)).await?, disk_size))
 }
 
-/// The difference between `patch` and the bytes of `image` there, if the disk of the image has any. Fails as [`read`] does.
-async fn change_of(image: &Image, patch: &Patch) -> Result<Option<Patch>> {
+/// The bytes of `image` in the range of `patch`, if the disk of the image has any. Fails as [`read`] does.
+async fn original_of(image: &Image, patch: &Patch) -> Result<Option<Patch>> {
     let end = patch.end().min(image.virtual_size());
     if end <= patch.start {
         return Ok(None);
     }
-    let mut bytes = read(image, GuestRange::from(patch.start..end)).await?;
-    bytes.iter_mut().zip(&patch.bytes).for_each(|(byte, new)| *byte ^= new);
+    let bytes = read(image, GuestRange::from(patch.start..end)).await?;
     Ok(Some(Patch { start: patch.start, bytes }))
+}
+
+/// The difference between `patch` and the bytes of `image` there, if the disk of the image has any. Fails as [`read`] does.
+async fn change_of(image: &Image, patch: &Patch) -> Result<Option<Patch>> {
+    let mut change = original_of(image, patch).await?;
+    if let Some(Patch { bytes, .. }) = &mut change {
+        bytes.iter_mut().zip(&patch.bytes).for_each(|(byte, new)| *byte ^= new);
+    }
+    Ok(change)
 }
 
 impl Reshaped {
     /// The rewritten ranges, ascending.
     pub(super) fn rewritten(&self) -> Vec<GuestRange> {
         self.patches.iter().map(Patch::range).collect()
+    }
+
+    /// The bytes of `image` in the rewritten ranges. Fails as [`read`] does.
+    pub(super) async fn originals(&self, image: &Image) -> Result<Vec<Patch>> {
+        let mut originals = Vec::new();
+        for patch in self.patches.iter() {
+            originals.extend(original_of(image, patch).await?);
+        }
+        Ok(originals)
     }
 
     /// The files that jobs read: those of `image`, and the rewritten ranges.

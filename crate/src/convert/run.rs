@@ -1,6 +1,7 @@
 //! Runs a job: read, decode, find zeros, encode. Shared by all executors, which differ in where they decode.
 
 use super::decoder::{DecodedJob, Decoder};
+use super::digest::{DigestData, Digested, block_hashes};
 use super::job::{Job, JobBuffers, Piece, Stored};
 use super::pipeline::ExecutedJob;
 use super::sector_size::has_large_sectors;
@@ -66,18 +67,26 @@ impl LoadedJob {
         let JobBuffers { input, output } = &mut self.buffers;
         let large_sectors = has_large_sectors(&runs, output);
         let sums = self.job.sums.map(|summing| summing.sums_of(&runs, output)).transpose()?.unwrap_or_default();
+        let mut digested = None;
         let placement = match self.job.encoding {
             _ if self.job.sums.is_some_and(|summing| summing.discards) => Placement::Runs(Vec::new()),
+            _ if self.job.digested == Digested::Blocks => {
+                digested = Some(block_hashes(output, &runs)?);
+                Placement::Runs(Vec::new())
+            }
             Encoding::Plain => Placement::Runs(runs),
             Encoding::Stored => Placement::Parts(runs.iter().map(EncodedPart::stored).collect()),
             Encoding::Compressed(encoding) => {
                 // The input is no longer needed.
                 let parts = encode(encoding, output, &runs, input)?;
                 std::mem::swap(input, output);
+                if self.job.digested == Digested::Data {
+                    digested = Some((std::mem::take(input), runs));
+                }
                 Placement::Parts(parts)
             }
         };
-        Ok(FinishedJob { buffers: self.buffers, placement, lost, large_sectors, sums })
+        Ok(FinishedJob { buffers: self.buffers, placement, digested, lost, large_sectors, sums })
     }
 
     /// Decrypts the encrypted pieces to their places in the output. The platform may do it while this waits. Fails with `internal`
@@ -102,6 +111,8 @@ impl LoadedJob {
 pub(crate) struct FinishedJob {
     buffers: JobBuffers,
     placement: Placement,
+    /// See [`ExecutedJob::digested`].
+    digested: Option<DigestData<Vec<u8>>>,
     lost: Vec<Lost>,
     large_sectors: bool,
     sums: Vec<PartSum>,
@@ -114,6 +125,8 @@ pub struct JobOutput {
     /// The runs of data in `bytes`, with their guest offsets. Zeros are left out; their bytes in the buffer are
     /// undefined.
     pub(crate) placement: Placement,
+    /// See [`ExecutedJob::digested`].
+    pub(crate) digested: Option<DigestData<Vec<u8>>>,
     /// In a salvage: the ranges that could not be decoded.
     pub(crate) lost: Vec<Lost>,
     /// Number of bytes read.
@@ -128,10 +141,18 @@ pub struct JobOutput {
 
 impl JobOutput {
     /// Converts the result for the pipeline. `wrap` converts the buffer to the type that the target writes.
-    pub fn executed<B>(self, wrap: impl FnOnce(Vec<u8>) -> B) -> ExecutedJob<B> {
-        let Self { bytes, placement, lost, read, large_sectors, crc, sums } = self;
-        let written = placement.len();
-        ExecutedJob { written, output: Some((wrap(bytes), placement)), read, lost, large_sectors, crc, sums }
+    pub fn executed<B>(self, wrap: impl Fn(Vec<u8>) -> B) -> ExecutedJob<B> {
+        let Self { bytes, placement, digested, lost, read, large_sectors, crc, sums } = self;
+        ExecutedJob {
+            written: placement.len(),
+            digested: digested.map(|(bytes, runs)| (wrap(bytes), runs)),
+            output: Some((wrap(bytes), placement)),
+            read,
+            lost,
+            large_sectors,
+            crc,
+            sums,
+        }
     }
 }
 
@@ -194,10 +215,10 @@ pub(crate) async fn run_job(
         // Taken only after reading, so that other jobs can use the buffer until then.
         false => JobBuffers { input: buffer, output: spares.take_output() },
     };
-    let FinishedJob { buffers, placement, lost, large_sectors, sums } =
+    let FinishedJob { buffers, placement, digested, lost, large_sectors, sums } =
         finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
     if buffers.input.capacity() > 0 {
         spares.give_input(buffers.input);
     }
-    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes, large_sectors, crc, sums })
+    Ok(JobOutput { bytes: buffers.output, placement, digested, lost, read: read.bytes, large_sectors, crc, sums })
 }

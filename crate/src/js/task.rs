@@ -1,5 +1,6 @@
 //! Messages between coordinators and workers, and the files whose bytes are delivered with a job.
 
+use crate::compress::GuestRun;
 use crate::container::part::ContainerNumber;
 use crate::convert::{ExecutedJob, Job};
 use crate::crypt::Keys;
@@ -59,7 +60,19 @@ pub(super) fn reply_of(job: &ExecutedJob<Vec<u8>>) -> Result<JsReply> {
         reply.set_placement(Uint8Array::from(&message(placement)?[..]));
         reply.set_bytes(if job.written == 0 { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
     }
+    if let Some((bytes, runs)) = &job.digested {
+        reply.set_digested_runs(Uint8Array::from(&message(runs)?[..]));
+        reply.set_digested(Uint8Array::from(&bytes[..]));
+    }
     Ok(reply)
+}
+
+/// The data for the digest of the disk in a reply, if it is not in the output. Fails with `internal`.
+pub(super) fn digested_of(reply: &JsReply) -> Result<Option<(Uint8Array, Vec<GuestRun>)>> {
+    match (reply.digested(), reply.digested_runs()) {
+        (Some(bytes), Some(runs)) => Ok(Some((bytes, postcard::from_bytes(&runs.to_vec()).map_err(internal)?))),
+        _ => Ok(None),
+    }
 }
 
 /// Makes the reply to a part of a compressed file, whose data has `size` bytes: `data`, or nothing if it is all zeros.
@@ -72,7 +85,7 @@ pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> JsReply {
 
 #[wasm_bindgen]
 extern "C" {
-    /// The reply of a runner: `{ read, written, lost?, crc?, sums?, placement?, bytes?, brought? }`.
+    /// The reply of a runner: `{ read, written, lost?, crc?, sums?, placement?, bytes?, digestedRuns?, digested?, brought? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -107,6 +120,14 @@ extern "C" {
     pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
     pub(super) fn set_bytes(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter)]
+    fn digested(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter)]
+    fn set_digested(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter, js_name = digestedRuns)]
+    fn digested_runs(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter, js_name = digestedRuns)]
+    fn set_digested_runs(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
     pub(super) fn brought(this: &JsReply) -> Option<Array>;
     #[wasm_bindgen(method, setter)]

@@ -29,19 +29,21 @@ use decant::compress::Encoding;
 use decant::container::blocks::InPlace;
 use decant::container::part::PartDecoder;
 use decant::convert::{
-    Cancel, Change, DiskSource, InOrder, Output, Progress, ResumePoint, convert_disk, convert_in_order, reshaped,
+    Cancel, Change, Digest, DiskDigest, DiskSource, InOrder, Output, Progress, ResumePoint, convert_disk,
+    convert_in_order, reshaped,
 };
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
 use decant::disk::losses::Losses;
 use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
-use decant::native::{Inline, InlineParts, Opened, open};
+use decant::native::{Inline, InlineHasher, InlineParts, Opened, open};
 use decant::open::DiskOfMachine;
 use decant::open::chain::Companion;
 use decant::open::disk_choice::DiskChoice;
 use decant::output::{self, BLOCK, Layout, Options, OutputFormat, Stamp};
 use decant::{Error, Image, Input, OpenOptions, Result};
+use decant_crypt::SHA256;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
@@ -106,6 +108,17 @@ pub fn text(path: &Path) -> &str {
 pub fn qemu_reads(image: &Path, raw: &Path) -> Vec<u8> {
     qemu("qemu-img", &["convert", "-O", "raw", text(image), text(raw)]);
     std::fs::read(raw).unwrap()
+}
+
+/// The SHA-256 of `bytes`, which sha256sum computes.
+pub fn sha256(bytes: &[u8]) -> [u8; SHA256] {
+    let line = String::from_utf8(filter("sha256sum", &["-b"], bytes)).unwrap();
+    std::array::from_fn(|at| u8::from_str_radix(&line[2 * at..2 * at + 2], 16).unwrap())
+}
+
+/// The digest of a disk with these bytes.
+pub fn digest_of(bytes: &[u8]) -> DiskDigest {
+    DiskDigest { hash: sha256(bytes), size: bytes.len() as u64 }
 }
 
 /// A target in memory that checks every call. If holes are reported, its bytes are not zero at first.
@@ -277,9 +290,17 @@ pub struct Converted {
     /// Offsets and lengths.
     pub rewritten: Vec<(u64, u64)>,
     pub output_size: u64,
+    pub digest: Option<DiskDigest>,
     pub target: Rc<MemoryTarget>,
     pub source: Rc<HeldSource>,
     pub companions: Vec<Rc<HeldSource>>,
+}
+
+/// A digest that a conversion computes.
+#[derive(Clone, Copy, Debug)]
+pub enum Digested {
+    Sha256,
+    FsVerity,
 }
 
 /// An image with everything for its conversion.
@@ -314,6 +335,8 @@ pub struct Case {
     pub by_parts: Option<Rc<dyn PartDecoder>>,
     /// How the disk differs in the output.
     pub change: Change,
+    /// Whether the SHA-256 of the disk is computed, or the digest of fs-verity.
+    pub digest: Option<Digested>,
 }
 
 /// Bytes as a stream.
@@ -453,8 +476,14 @@ impl Case {
         let writing = target.clone();
         let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts.clone());
         let (input, size, change) = (self.input(&source), self.size, self.change);
+        let digest = self.digest;
         let work = async move {
             let (progress, cancel) = (|_| {}, Cancel::default());
+            let hasher = InlineHasher::new()?;
+            let digest = digest.map(|digest| match digest {
+                Digested::Sha256 => Digest::Sha256(&hasher),
+                Digested::FsVerity => Digest::FsVerity,
+            });
             let image = match open_disk(input, options).await? {
                 Opened::Machine(_) => panic!("it is a disk"),
                 Opened::Image(image) => image,
@@ -468,7 +497,7 @@ impl Case {
                     };
                     let disk = disk.changed(change, known.map(|_| &*layout))?;
                     writing.expect(&*layout);
-                    let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
+                    let output = Output { may_read_twice: true, digest, ..Output::new(&*layout, STAMP, &*writing) };
                     return convert_in_order(&disk, &executor, &output, &progress, &cancel).await;
                 }
             };
@@ -481,16 +510,17 @@ impl Case {
             let executor = Inline::new(reshaped.files(&image), image.keys(), 4, job);
             writing.expect(&*layout);
             let disk = DiskSource::reshaped(&image, Rc::new(reshaped), &executor);
-            let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
+            let output = Output { may_read_twice: true, digest, ..Output::new(&*layout, STAMP, &*writing) };
             convert_disk(disk, &output, ResumePoint::default(), &progress, &cancel).await
         };
         let result = drive(&source, answers, work).expect("it waits for nothing");
+        let digest = result.as_ref().ok().and_then(|done| done.digest);
         let (result, output_size, lost, notices, rewritten) = match result {
             Ok(done) => (Ok(done.progress), done.output_size, done.lost, done.notices, done.rewritten),
             Err(error) => (Err(error), 0, Losses::default(), Vec::new(), Vec::new()),
         };
         let rewritten = rewritten.iter().map(|range| (range.start.0, range.len())).collect();
-        Converted { result, lost, notices, rewritten, output_size, target, source, companions }
+        Converted { result, lost, notices, rewritten, output_size, digest, target, source, companions }
     }
 
     /// The bytes of the disk. They are the same if a compressed file is decoded by parts, and so is the error.

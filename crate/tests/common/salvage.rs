@@ -1,6 +1,6 @@
 //! Salvages images, and compares the disk with the lost ranges.
 
-use super::{Answers, Case};
+use super::{Answers, Case, Digested, digest_of};
 use decant::Result;
 use decant::disk::host_ranges::{DATA_IN_STRUCTURE, DATA_OVERLAPS, TABLE_OVERLAPS};
 use decant::disk::losses::{Losses, Lost};
@@ -14,12 +14,15 @@ const JOBS: [u64; 3] = [512, 4096, 1 << 20];
 
 /// Salvages `case` with jobs of every size, whose results must agree. Returns the disk and all losses.
 pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
-    let case = Case { salvage: true, ..case.clone() };
+    let case = Case { salvage: true, digest: Some(Digested::Sha256), ..case.clone() };
     let mut first: Option<(Vec<u8>, Losses)> = None;
     for job in JOBS {
         let converted = case.convert(Answers::Reverse, Abilities::default(), job);
         converted.result?;
+        let digest = converted.digest.expect("it was wanted");
         let found = (converted.target.bytes.take(), converted.lost);
+        let is_first = first.is_none();
+        assert!(!is_first || digest == digest_of(&found.0), "the digest of another disk, with jobs of {job}");
         assert!(*first.get_or_insert_with(|| found.clone()) == found, "other losses with jobs of {job}");
     }
     let (disk, Losses { listed, ranges, bytes }) = first.unwrap();

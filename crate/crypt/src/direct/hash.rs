@@ -1,7 +1,7 @@
 //! Hash functions and HMAC with a common interface.
 
 use super::platform::PlatformHasher;
-use crate::{CryptError, Hash};
+use crate::{CryptError, HASHED_BLOCK, Hash, SHA256};
 use ::cipher::KeyInit;
 use hmac::{EagerHash, Hmac, Mac};
 use md5::Md5;
@@ -120,4 +120,18 @@ impl Hasher {
             }
         }
     }
+}
+
+/// Writes the SHA-256 of each block of `HASHED_BLOCK` bytes to `output`, one after another. Zeros follow a shorter last block. Fails if
+/// memory runs out.
+pub fn hash_blocks(bytes: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
+    for (block, output) in bytes.chunks(HASHED_BLOCK).zip(output.chunks_exact_mut(SHA256)) {
+        let mut hasher = Hasher::new(Hash::Sha256)?;
+        hasher.add(block)?;
+        if block.len() < HASHED_BLOCK {
+            hasher.add(&[0; HASHED_BLOCK][block.len()..])?;
+        }
+        hasher.hash(output)?;
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ mod modes;
 mod platform;
 mod sector_cipher;
 
-pub use hash::Hasher;
+pub use hash::{Hasher, hash_blocks};
 pub use luks::{Unlocking, describe};
 pub use platform::{Platform, PlatformFunction, use_platform};
 pub use sector_cipher::SectorCipher;

@@ -6,8 +6,9 @@ mod file_reader;
 use super::errors::JsResult;
 use super::sync_handle::SyncHandle;
 use super::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, reply_of, reply_of_part};
-use crate::compress::{GuestRun, Placement};
+use crate::compress::Placement;
 use crate::container::part::{ContainerNumber, decode_part};
+use crate::convert::digest::Digested;
 use crate::convert::{ExecutedJob, Job, Transcoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};
@@ -38,13 +39,18 @@ impl Opened {
     /// Runs `job`, and writes its output if the target is open here.
     fn run(&self, job: Job, brought: Vec<Vec<u8>>) -> Result<ExecutedJob<Vec<u8>>> {
         let files = files_of(&job, &self.files, brought.into_iter())?;
+        let is_hashed = job.digested == Digested::Data;
         let running = self.transcoder.run(job, &files).now_or_never();
         let mut done = running.expect("reading blocks the thread")?.executed(|bytes| bytes);
         match (&self.handle, done.output.take()) {
             (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
-                let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
-                handle.write(&bytes, &runs).now_or_never().expect("writing blocks the thread")?;
-                self.transcoder.give_output(bytes);
+                let written: Vec<_> = runs.iter().map(|run| run.in_output()).collect();
+                handle.write(&bytes, &written).now_or_never().expect("writing blocks the thread")?;
+                if is_hashed {
+                    done.digested = Some((bytes, runs));
+                } else {
+                    self.transcoder.give_output(bytes);
+                }
             }
             (_, output) => done.output = output,
         }

@@ -1,16 +1,18 @@
 //! Conversions of one or several disks, for `worker/`.
 
+use super::disk_hasher::{JsHasher, WorkerHasher};
 use super::executor::Workers;
 use super::exports::{Content, OpenImage};
 use super::output_spec::{OutputSpec, layout_for, with_disks};
 use super::part_workers::PartWorkers;
 use super::{CancelHandle, to_js};
 use crate::convert::{
-    Change, ConvertedDisk, ConvertedDisks, DiskSource, InOrder, Output, Progress, Reshaped, ResumePoint, convert_disks,
-    notice_of_start, reshaped,
+    Change, ConvertedDisk, ConvertedDisks, Digest, DiskDigest, DiskSource, InOrder, Output, Progress, Reshaped,
+    ResumePoint, convert_disks, notice_of_start, reshaped,
 };
 use crate::disk::info::Notice;
 use crate::disk::losses::Lost;
+use crate::disk::reference::hexadecimal;
 use crate::error::Result;
 use crate::io::source::FileId;
 use crate::js::errors::JsResult;
@@ -109,7 +111,8 @@ impl Conversion {
     }
 
     /// Converts the disks to `target`, in the format of `output`, in the memory of `workers` workers. `target` is `undefined` if only guest
-    /// sums are wanted. Returns the final progress, the size of the output, and the result for each disk.
+    /// sums are wanted. `hasher` computes their SHA-256, if `output` wants it. Returns the final progress, the size of the output, and the
+    /// result for each disk.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn run(
         self,
@@ -117,6 +120,7 @@ impl Conversion {
         memory: f64,
         output: OutputSpec,
         target: JsValue,
+        hasher: Option<JsHasher>,
         on_progress: Function,
         cancel: &CancelHandle,
     ) -> JsResult<JsValue> {
@@ -128,6 +132,7 @@ impl Conversion {
         };
         let summing = output.summing(target.is_undefined());
         let target = super::targets::target(&target)?;
+        let hasher = hasher.map(WorkerHasher);
         let (start, stamp, may_read_twice) = (output.resume_point(), output.stamp(), output.two_pass());
         let ((format, _), change) = (output.output()?, output.change());
         let mut shaped = Vec::new();
@@ -154,7 +159,11 @@ impl Conversion {
         }
         let more: Vec<_> = given[1..].iter().filter_map(GivenDisk::size).collect();
         let layout = with_disks(shaped.swap_remove(0).layout, &more, format)?;
-        let output = Output { may_read_twice, summing, ..Output::new(&*layout, stamp, &*target) };
+        let digest = match &hasher {
+            Some(hasher) => Some(Digest::Sha256(hasher)),
+            None => output.tree_digest().then_some(Digest::FsVerity),
+        };
+        let output = Output { may_read_twice, summing, digest, ..Output::new(&*layout, stamp, &*target) };
         let image = match &given[0].content {
             Content::RandomAccess(image) => Some(&**image),
             Content::InOrder(_) => None,
@@ -196,6 +205,21 @@ struct DiskMessage {
     lost: Vec<LostMessage>,
     lost_ranges: u64,
     lost_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<DigestMessage>,
+}
+
+/// The digest of a disk, in hexadecimal digits.
+#[derive(Serialize)]
+struct DigestMessage {
+    hash: String,
+    size: u64,
+}
+
+impl From<DiskDigest> for DigestMessage {
+    fn from(DiskDigest { hash, size }: DiskDigest) -> Self {
+        Self { hash: hexadecimal(&hash), size }
+    }
 }
 
 impl From<ConvertedDisks> for DoneMessage {
@@ -205,7 +229,7 @@ impl From<ConvertedDisks> for DoneMessage {
 }
 
 impl From<ConvertedDisk> for DiskMessage {
-    fn from(ConvertedDisk { virtual_size, rewritten, notices, lost, .. }: ConvertedDisk) -> Self {
+    fn from(ConvertedDisk { virtual_size, rewritten, notices, lost, digest, .. }: ConvertedDisk) -> Self {
         Self {
             virtual_size,
             rewritten: rewritten.iter().map(RangeMessage::from).collect(),
@@ -213,6 +237,7 @@ impl From<ConvertedDisk> for DiskMessage {
             lost: lost.listed.iter().map(LostMessage::from).collect(),
             lost_ranges: lost.ranges,
             lost_bytes: lost.bytes,
+            digest: digest.map(DigestMessage::from),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
 use crate::js::bytes::release;
 use crate::js::errors::caught;
-use crate::js::task::{JsReply, Task, internal, message};
+use crate::js::task::{JsReply, Task, digested_of, internal, message};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -147,6 +147,7 @@ fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
     };
     Ok(ExecutedJob {
         output,
+        digested: digested_of(reply)?,
         read: reply.read() as u64,
         written: reply.written() as u64,
         lost,

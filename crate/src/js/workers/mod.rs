@@ -2,6 +2,7 @@
 //! workers, which run jobs.
 
 mod conversion;
+mod disk_hasher;
 mod executor;
 mod exports;
 mod map;

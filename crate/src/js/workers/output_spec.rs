@@ -15,9 +15,9 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, formatOptions, size, fixGpt, twoPass, seconds, random, begun, begunWritten, seed }`: the name of an output format, its
-    /// options, the size that the disk gets, whether its GPT is fixed, whether a compressed disk may be read twice, the stamp for its
-    /// layout, the point to resume from, and, if guest sums are wanted, their seed.
+    /// `{ format, formatOptions, size, fixGpt, twoPass, treeDigest, seconds, random, begun, begunWritten, seed }`: the name of an output format,
+    /// its options, the size that the disk gets, whether its GPT is fixed, whether a compressed disk may be read twice, whether only the
+    /// digest of fs-verity is wanted, the stamp for its layout, the point to resume from, and, if guest sums are wanted, their seed.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
@@ -29,6 +29,8 @@ extern "C" {
     fn fix_gpt(this: &OutputSpec) -> Option<bool>;
     #[wasm_bindgen(method, getter, js_name = twoPass)]
     pub(super) fn two_pass(this: &OutputSpec) -> bool;
+    #[wasm_bindgen(method, getter, js_name = treeDigest)]
+    pub(super) fn tree_digest(this: &OutputSpec) -> bool;
     #[wasm_bindgen(method, getter)]
     fn seconds(this: &OutputSpec) -> f64;
     #[wasm_bindgen(method, getter)]

@@ -3,8 +3,9 @@
 use super::part_workers::BroughtPart;
 use super::sources::source;
 use super::targets::handle as handle_of;
-use crate::compress::{GuestRun, Placement};
+use crate::compress::Placement;
 use crate::container::part::{ContainerNumber, PartDecoding};
+use crate::convert::digest::Digested;
 use crate::convert::{Job, Transcoder};
 use crate::error::Result;
 use crate::io::source::Source;
@@ -55,20 +56,25 @@ impl Runner {
 
     async fn run_job(&self, job: Job, brought: Array) -> std::result::Result<JsReply, JsValue> {
         let files = files_of(&job, &self.files, brought.iter().map(JsCast::unchecked_into::<Uint8Array>))?;
+        let is_hashed = job.digested == Digested::Data;
         let mut done = self.transcoder.run(job, &files).await?.executed(|bytes| bytes);
         match (&self.handle, done.output.take()) {
             (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
-                let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
-                handle.write(&bytes, &runs).await?;
-                self.transcoder.give_output(bytes);
+                let written: Vec<_> = runs.iter().map(|run| run.in_output()).collect();
+                handle.write(&bytes, &written).await?;
+                if is_hashed {
+                    done.digested = Some((bytes, runs));
+                } else {
+                    self.transcoder.give_output(bytes);
+                }
             }
             // The coordinator knows where encoded parts belong.
             (_, output) => done.output = output,
         }
         let reply = reply_of(&done)?;
-        if let Some((bytes, _)) = done.output {
-            self.transcoder.give_output(bytes);
-        }
+        let digested = done.digested.map(|(bytes, _)| bytes);
+        let output = done.output.map(|(bytes, _)| bytes);
+        digested.into_iter().chain(output).for_each(|bytes| self.transcoder.give_output(bytes));
         reply.set_brought(brought);
         Ok(reply)
     }

@@ -1,0 +1,26 @@
+// The digest of a disk: a conversion whose output nobody keeps. Loaded when it is needed.
+
+import { DecantError } from '../errors/errors.js';
+import type { TargetSpec } from '../messages/messages.js';
+import type { DiskDigest, DiskDigestOptions, TreeDigest } from '../public/types.js';
+import type { OutputTarget } from '../targets/output-target.js';
+import { type ConversionContext, convertInto } from './conversion-run.js';
+
+/** A target that keeps nothing. */
+const nowhere: OutputTarget = {
+  prepare: async (): Promise<TargetSpec> => ({ nowhere: true }),
+  commit: async () => {},
+  discard: async () => {},
+};
+
+/** The digest of the disk of `conversion`. Fails as a conversion does. */
+export async function digestOf(
+  conversion: ConversionContext,
+  { tree = false, ...options }: DiskDigestOptions & { memory?: number },
+): Promise<DiskDigest | TreeDigest> {
+  const { digest } = await convertInto(nowhere, conversion, { ...options, format: 'raw' }, tree ? 'tree' : 'sha256');
+  if (!digest) throw new DecantError('internal', 'The disk has no digest');
+  if (!tree) return digest;
+  const { sha256, ...others } = digest;
+  return { fsverity: `sha256:${sha256}`, ...others };
+}
