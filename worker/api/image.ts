@@ -17,6 +17,8 @@ import type {
   ImagePlace,
   Kept,
   MapOptions,
+  Measured,
+  MeasureOptions,
   Member,
   Notice,
   OutputFormat,
@@ -33,7 +35,7 @@ import type { Spool } from '../targets/output-target.js';
 import { convertImage, keptOf } from './conversion.js';
 import type { ConversionContext } from './conversion-run.js';
 import { describesMachine, withHardware } from './machine-hardware.js';
-import { checkCall, checkConversion, checkFileOptions, checkSpooled, settleSize } from './options.js';
+import { checkCall, checkConversion, checkFileOptions, checkMeasurement, checkSpooled, settleSize } from './options.js';
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
@@ -41,6 +43,7 @@ import type { Unpacked } from './unpacking.js';
 
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
+const MEASURING = 'Measuring the output';
 const EXAMINING = 'Examining the image';
 const DIGESTING = 'Computing the digest';
 const LOOKING = 'Looking for saved progress';
@@ -138,6 +141,23 @@ export class OpenImage {
     const session = await this.#acquire(MAPPING, signal);
     try {
       yield* this.#extents(session, signal);
+    } finally {
+      await session.release();
+    }
+  }
+
+  async measure(options: MeasureOptions = {}): Promise<Measured> {
+    this.#requireOpen();
+    checkMeasurement(options);
+    const { format = 'raw', formatOptions = {} } = options;
+    const { size } = settleSize(options);
+    const signal = this.#until(options.signal);
+    const session = await this.#acquire(MEASURING, signal);
+    try {
+      const { client, image } = session;
+      const request = { image, format, formatOptions: { ...formatOptions }, size };
+      const measuring = session.run(signal, (operation) => client.call('measure', { operation, ...request }));
+      return await this.#use(measuring, MEASURING);
     } finally {
       await session.release();
     }

@@ -19,6 +19,7 @@ import type {
   DiskDigestOptions,
   Engine,
   MapOptions,
+  MeasureOptions,
   PrepareOptions,
   ReadableOptions,
   ReadOptions,
@@ -68,6 +69,7 @@ const NAMES = {
   prepare: namesOf<PrepareOptions>({ engine: true, workers: true, size: true }),
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
+  measure: namesOf<MeasureOptions>({ format: true, formatOptions: true, signal: true, size: true }),
   verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
   digest: namesOf<DiskDigestOptions>({ onProgress: true, signal: true, tree: true }),
   sha256: namesOf<DigestOptions>({ onProgress: true, signal: true }),
@@ -178,7 +180,7 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
     'sync',
     'twoPass',
   ]);
-  const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined, formatOptions = {} } = options;
+  const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined } = options;
   if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
   if (options.digest && options.resume) {
     const message =
@@ -188,6 +190,17 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   if (!Array.isArray(disks)) throw new DecantError('usage', "'disks' must be an array");
   if (disks.length > 0 && options.size !== undefined)
     throw new DecantError('usage', "'size' is for one disk: leave out 'disks', or state one disk (--disk)");
+  checkFormatOptions(options);
+}
+
+/** Checks the options of a measurement. Throws `usage`. */
+export function checkMeasurement(options: MeasureOptions): void {
+  checkCall('measure', options);
+  checkTypes(options, 'string', ['format']);
+  checkFormatOptions(options);
+}
+
+function checkFormatOptions({ formatOptions = {} }: { formatOptions?: Record<string, string> }): void {
   checkObject('formatOptions', formatOptions);
   for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries(formatOptions))) {
     if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
@@ -223,7 +236,7 @@ export function settle(options: WorkerOptions, platform: Platform): EngineSettin
 const SECTOR = 512;
 
 /** The options that have the size of the disk: `size`, in whole sectors. Throws `usage`. */
-export function settleSize({ size }: ConvertOptions): { size?: number } {
+export function settleSize({ size }: { size?: number }): { size?: number } {
   if (size === undefined) return {};
   return { size: Math.ceil(inRange('size', size, 1, Number.MAX_SAFE_INTEGER - SECTOR, ' bytes') / SECTOR) * SECTOR };
 }

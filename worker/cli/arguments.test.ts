@@ -48,6 +48,8 @@ const CONVERT = {
 } satisfies Command;
 
 const LIST = { name: 'info', image: 'a', opening: OPENING, json: false } satisfies Command;
+const MEASURE = { ...LIST, name: 'measure', format: 'raw', formatOptions: {}, spool: undefined } satisfies Command;
+const DYNAMIC = { format: 'vpc', formatOptions: { subformat: 'dynamic' } };
 const MAP = { ...LIST, name: 'map', spool: undefined } satisfies Command;
 
 const HELP = { name: 'help' };
@@ -69,6 +71,8 @@ describe('commands', () => {
     ['map a --output=json', { ...MAP, json: true }],
     ['info -f raw --unpack a', { ...LIST, ...opening({ format: 'raw', unpack: true }) }],
     ['map --spool=c a', { ...MAP, spool: 'c' }],
+    ['measure a', MEASURE],
+    ['measure -O vhd -o subformat=dynamic --output=json a', { ...MEASURE, ...DYNAMIC, json: true }],
     ['convert a b', CONVERT],
     ['convert - -', convert({ image: '-', output: '-' })],
     ['convert -O vpc a b', convert({ format: 'vpc' })],

@@ -64,6 +64,13 @@ interface MapArguments extends ImageArguments {
   spool: string | undefined;
 }
 
+interface MeasureArguments extends ImageArguments {
+  format: string;
+  formatOptions: Record<string, string>;
+  json: boolean;
+  spool: string | undefined;
+}
+
 interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
   output: string;
   format: string;
@@ -84,6 +91,7 @@ interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
 const PARSERS = {
   info: infoArguments,
   map: mapArguments,
+  measure: measureArguments,
   convert: convertArguments,
 } satisfies Record<CommandName, (found: Parsed) => object>;
 
@@ -272,6 +280,22 @@ function mapArguments(found: Parsed): MapArguments {
   const { values } = found;
   return {
     ...imageArguments(found, 'map'),
+    json: readOption(OTHERS.json, values),
+    spool: readOption(OTHERS.spool, values),
+  };
+}
+
+function measureArguments(found: Parsed): MeasureArguments {
+  const { values } = found;
+  const requestedFormat = readOption(OTHERS.requestedFormat, values);
+  const { format, formatOptions } = outputFormat('', {
+    requestedFormat,
+    options: optionList(readOption(OTHERS.lists, values)),
+  });
+  return {
+    ...imageArguments(found, 'measure'),
+    format,
+    formatOptions,
     json: readOption(OTHERS.json, values),
     spool: readOption(OTHERS.spool, values),
   };

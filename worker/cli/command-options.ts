@@ -231,14 +231,14 @@ export const OTHERS = {
     STYLES.join('|'),
     'print text or JSON (default: human)',
     (value) => oneOf('--output', STYLES, value) === 'json',
-    { commands: ['info', 'map'], takes: STYLES },
+    { commands: ['info', 'map', 'measure'], takes: STYLES },
   ),
   requestedFormat: withValue(
     'output-format',
     'FORMAT',
     `format of the output: ${listed(OUTPUT_FORMATS, 'or')} (default: by the extension of OUTPUT, otherwise raw). ovf: the files of an OVA beside OUTPUT, NAME.ovf`,
     asIs,
-    { short: 'O', commands: ['convert'], takes: OUTPUT_FORMATS },
+    { short: 'O', commands: ['convert', 'measure'], takes: OUTPUT_FORMATS },
   ),
   place: withValue(
     'for',
@@ -251,7 +251,7 @@ export const OTHERS = {
     'options',
     'NAME=VALUE[,...]',
     'options of the output format, as in qemu-img; repeatable. NAME alone is NAME=on; help lists the options',
-    { short: 'o', commands: ['convert'] },
+    { short: 'o', commands: ['convert', 'measure'] },
   ),
   size: withValue(
     'size',
@@ -332,7 +332,7 @@ export const OTHERS = {
         'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
     },
     folderOf,
-    { commands: ['map', 'convert'], takes: 'folder' },
+    { commands: ['map', 'convert', 'measure'], takes: 'folder' },
   ),
   upload: withValue(
     'upload',

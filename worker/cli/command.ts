@@ -16,6 +16,7 @@ import { generalHelp, helpOf } from './help.js';
 import { info } from './info-command.js';
 import { interrupted } from './interrupts.js';
 import { mapDisk } from './map-command.js';
+import { measureOutput } from './measure-command.js';
 import { requireText } from './operands.js';
 import { print, report, reportHelp } from './printing.js';
 import { RunContext } from './run-context.js';
@@ -79,6 +80,7 @@ function watchPrinting(failed: number): void {
 const RUNS: { [Name in CommandName]: (command: CommandOf<Name>, context: RunContext) => Promise<number> } = {
   info,
   map: mapDisk,
+  measure: measureOutput,
   convert: conversion,
 };
 

@@ -85,6 +85,14 @@ export const COMMANDS = {
     decodes: false,
     examples: [['decant map --output=json disk.qcow2', 'lists data, zeros and holes']],
   },
+  measure: {
+    ...USUAL,
+    summary: 'say how large an output would be, as qemu-img measure does',
+    operands: [IMAGE],
+    usual: '[-O FORMAT] [-o NAME=VALUE] [--output=human|json]',
+    decodes: false,
+    examples: [['measure -O qcow2 disk.vmdk', 'measures the output of convert -O qcow2 disk.vmdk']],
+  },
   convert: {
     ...USUAL,
     exitCodes: {

@@ -122,6 +122,15 @@ export interface ExamineRequest {
   deep: boolean;
 }
 
+export interface MeasureRequest {
+  operation: number;
+  image: number;
+  format: string;
+  formatOptions: Record<string, string>;
+  /** The size that the disk gets in bytes, if not that of the image. */
+  size: number | undefined;
+}
+
 export interface ReadRequest {
   operation: number;
   image: number;

@@ -134,6 +134,30 @@ export interface DiskDigestOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+/** The output whose size is measured. */
+export interface MeasureOptions {
+  /** The name of one of `image.formats`; by default `raw`. */
+  format?: string;
+  /** The options of the format, by name. */
+  formatOptions?: Record<string, string>;
+  /** The size of the disk in bytes, as in a conversion; by default that of the image. */
+  size?: number;
+  /** Cancels the measurement. */
+  signal?: AbortSignal;
+}
+
+/**
+ * The sizes of an output in bytes, as `qemu-img measure` computes them for raw and qcow2. They are exact for the other formats
+ * without compression, apart from zeros in the data of the image, which a conversion leaves out; where an output is
+ * compressed, they are upper bounds.
+ */
+export interface Measured {
+  /** The size with the data that the image has. */
+  required: number;
+  /** The size if the disk had data everywhere. */
+  fullyAllocated: number;
+}
+
 /** How to read a part of the disk. */
 export interface ReadOptions {
   /** Cancels the reading. */
@@ -211,6 +235,8 @@ export interface CommonImage extends ImageBase {
   unlock(options?: UnlockOptions): Promise<void>;
   /** Lists the ranges of the disk, in order and without gaps. Each call reads the tables again. */
   map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
+  /** Measures what `convert` would write, by the tables of the image: quick, and without a target. */
+  measure(options?: MeasureOptions): Promise<Measured>;
   /**
    * Returns `length` bytes of the disk from `offset`, as the guest reads them. They are held in memory: use `readable` for
    * more than a few MiB. Calls may overlap. Damaged bytes are zeros if the image was opened with `salvage`; otherwise the call

@@ -8,6 +8,7 @@ import type {
   CrateInfo,
   Examined,
   ExamineRequest,
+  MeasureRequest,
   OpenResult,
   OtherAnswer,
   ReadRequest,
@@ -15,7 +16,7 @@ import type {
 } from '../messages/coordinator.js';
 import { type Capacity, type ImageSpec, MEASURED, type SourceSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
-import type { Info, Member, OutputFormat } from '../public/types.js';
+import type { Info, Measured, Member, OutputFormat } from '../public/types.js';
 import { Conversions, type HeldImage, specsOf } from './conversions.js';
 import { PartWorkers } from './dispatcher.js';
 import { poolMethods } from './pool-methods.js';
@@ -184,6 +185,12 @@ function coordinatorMethods(
     async examine({ operation, image, deep }: ExamineRequest): Promise<Examined | undefined> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
+    },
+
+    /** Measures an output from the tables of the image. */
+    async measure({ operation, image, format, formatOptions, size }: MeasureRequest): Promise<Measured> {
+      const { image: crateImage } = images.get(image)!;
+      return cancellable(operation, (cancel) => crateImage.measure(format, formatOptions, size, cancel));
     },
 
     /** The size of a streamed disk in bytes, if its container states it. */

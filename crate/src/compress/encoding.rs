@@ -31,6 +31,9 @@ pub enum CompressedEncoding {
     Units(UnitEncoding),
 }
 
+/// Longest dataless job in an output of segments, in bytes; zeros cost bytes there.
+pub(crate) const ENCODED_HOLE: u64 = 4 << 30;
+
 /// The encoding of units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitEncoding {
@@ -67,7 +70,7 @@ impl UnitMethod {
     }
 
     /// The maximum length of an encoded unit of `unit` bytes.
-    pub(super) fn bound(self, unit: usize) -> usize {
+    pub(crate) fn bound(self, unit: usize) -> usize {
         match self {
             Self::ZstdFrame => decant_zstd::bound(unit),
             Self::XzBlock => decant_xz::bound(unit),

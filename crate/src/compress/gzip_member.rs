@@ -15,6 +15,19 @@ const LAST_BLOCK: [u8; 2] = [3, 0];
 /// Length of the zeros that are compressed once and written repeatedly, in bytes.
 const ZERO_UNIT: u64 = 256 << 20;
 
+/// The size of what is around the blocks of a member, in bytes.
+pub const FRAME: u64 = (HEADER.len() + LAST_BLOCK.len() + 8) as u64;
+
+/// An upper bound on the size of `len` bytes that are not compressed ([`GzipMember::bytes`]).
+pub fn bytes_bound(len: u64) -> u64 {
+    len + (len / STORED as u64 + 1) * 6 + SLACK as u64
+}
+
+/// An upper bound on the size of `len` zeros in at most `ranges` ranges, compressed ([`GzipMember::zeros`]).
+pub fn zeros_bound(len: u64, ranges: u64) -> u64 {
+    len / LONGEST_MATCH / 4 + (ranges + len / ZERO_UNIT) * (OVERHEAD + SLACK) as u64
+}
+
 /// A member being written. The caller must write what each call appends to `output`, and the compressed bytes of each
 /// segment after counting it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +50,7 @@ impl GzipMember {
     /// Appends a few bytes, uncompressed. Fails with `internal` if memory runs out.
     pub fn bytes(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> Result<()> {
         let before = output.len();
-        fit(output, before + bytes.len() + (bytes.len() / STORED + 1) * 6 + SLACK)?;
+        fit(output, before + bytes_bound(bytes.len() as u64) as usize)?;
         let mut bits = BitWriter::new(&mut output[before..]);
         bytes.chunks(STORED).for_each(|part| bits.stored(part));
         let written = bits.written();

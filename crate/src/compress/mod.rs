@@ -17,6 +17,6 @@ pub(crate) use decoding_damage::DecompressError;
 pub(crate) use decompress::Decompressor;
 pub use encoder::Encoder;
 pub use encoding::{CompressedEncoding, EncodedPart, Encoding};
-pub(crate) use encoding::{Placement, UnitEncoding, UnitMethod, renew};
+pub(crate) use encoding::{ENCODED_HOLE, Placement, UnitEncoding, UnitMethod, renew};
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
 pub(crate) use methods::Compression;

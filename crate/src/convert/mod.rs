@@ -7,6 +7,7 @@ mod disk_source;
 mod gpt;
 mod in_order;
 pub(crate) mod job;
+mod measure;
 mod output;
 mod pipeline;
 mod plan;
@@ -24,6 +25,7 @@ pub use digest::{Digest, DiskDigest, DiskHasher};
 pub use disk_source::DiskSource;
 pub use in_order::InOrder;
 pub use job::Job;
+pub use measure::{Measured, measure};
 pub use output::Output;
 pub use pipeline::{
     ConvertedDisk, ConvertedDisks, ExecutedJob, Executor, convert, convert_disk, convert_disks, convert_in_order,

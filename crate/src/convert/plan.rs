@@ -8,7 +8,7 @@ use super::digest::Digested;
 use super::job::{CompressedPart, Job, Piece, Stored};
 use super::reshape::Reshaped;
 use super::sum::within;
-use crate::compress::{CompressedEncoding, Encoding, GuestRun};
+use crate::compress::{CompressedEncoding, ENCODED_HOLE, Encoding, GuestRun};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::losses::Lost;
 use crate::error::Result;
@@ -34,8 +34,6 @@ const MAX_PIECES: usize = 16_384;
 const MAX_LOST: usize = 4096;
 /// Number of pieces to look back for the same compressed cluster.
 const RECENT: usize = 16;
-/// Longest dataless job in an output of segments, in bytes; zeros cost bytes there.
-const ENCODED_HOLE: u64 = 4 << 30;
 /// Longest dataless job of a disk that is hashed byte by byte: zeros take time there, too.
 const HASHED_HOLE: u64 = 64 << 20;
 /// About how many holes are reported per disk: a hole may cost the target nothing, or the time to send it.

@@ -41,6 +41,13 @@ pub(super) struct Blocks {
     end: u64,
 }
 
+/// The offset of the first block after `start`, and the distance between the starts of two blocks, with a bitmap of `bitmap` bytes
+/// directly before each block.
+pub(super) fn placed(start: u64, block_size: u64, bitmap: u64) -> (u64, u64) {
+    let aligned = |at: u64| (at + bitmap).next_multiple_of(BLOCK);
+    (aligned(start), aligned(block_size))
+}
+
 impl Blocks {
     /// Places the `total` blocks of a disk from `start` on. Fails with `internal` if memory runs out.
     pub(super) fn new(total: u64, block_size: u64, start: u64, kept: Kept) -> Result<Self> {
@@ -62,8 +69,8 @@ impl Blocks {
     /// Writes `bitmap` directly before each block. Blocks are aligned as in file systems.
     #[must_use]
     pub(super) fn with_bitmaps(self, bitmap: &'static [u8]) -> Self {
-        let aligned = |at: u64| (at + bitmap.len() as u64).next_multiple_of(BLOCK);
-        Self { start: aligned(self.start), distance: aligned(self.block_size), bitmap, ..self }
+        let (start, distance) = placed(self.start, self.block_size, bitmap.len() as u64);
+        Self { start, distance, bitmap, ..self }
     }
 
     /// Places `parts`, which ascend. Fails with `internal` if memory runs out.

@@ -2,8 +2,8 @@
 
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::{OutputFormat, grows, tar_header};
-use crate::compress::gzip_member::{GzipMember, Zeros, zero_unit};
-use crate::compress::{CompressedEncoding, EncodedPart, Encoding};
+use crate::compress::gzip_member::{self, GzipMember, Zeros, zero_unit};
+use crate::compress::{CompressedEncoding, ENCODED_HOLE, EncodedPart, Encoding};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::GuestRange;
@@ -60,6 +60,10 @@ impl Layout for RawGzip {
         self.virtual_size
     }
 
+    fn size_for(&self, units: u64) -> u64 {
+        member_bound(self.virtual_size, units, 0)
+    }
+
     fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
         Ok(Box::new(Self { virtual_size }))
     }
@@ -67,6 +71,16 @@ impl Layout for RawGzip {
     fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         Ok(Some(Box::new(GzipAssembler::new(Vec::new(), Vec::new()))))
     }
+}
+
+/// An upper bound on the size of a gzip member with a disk of `disk_size` bytes, `units` units of which have data, and `more` bytes around
+/// it.
+fn member_bound(disk_size: u64, units: u64, more: u64) -> u64 {
+    let data = (units * UNIT).min(disk_size);
+    let segments = data + units * (decant_deflate::bound(UNIT as usize) as u64 - UNIT);
+    // A range of zeros comes before each segment and at the end of each job.
+    let zeros = gzip_member::zeros_bound(disk_size - data, 2 * (units + 1) + disk_size / ENCODED_HOLE);
+    segments + zeros + gzip_member::bytes_bound(more) + gzip_member::FRAME
 }
 
 struct TarGzip {
@@ -99,6 +113,10 @@ impl Layout for TarGzip {
 
     fn notice(&self) -> Option<Notice> {
         grows(self.virtual_size, self.disk_size, GIB, "Google Compute Engine")
+    }
+
+    fn size_for(&self, units: u64) -> u64 {
+        member_bound(self.disk_size, units, tar_header::BLOCK + tar_header::zeros_behind(self.disk_size))
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {

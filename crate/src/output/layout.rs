@@ -47,6 +47,14 @@ pub trait Layout {
         None
     }
 
+    /// The unit in which data takes space in the output, in bytes, a power of two: for example, a block of which only a part has data.
+    fn allocation(&self) -> u64 {
+        self.unit()
+    }
+
+    /// The size of the output in bytes if `units` units of [`Self::allocation`] have data. Where data is compressed, an upper bound.
+    fn size_for(&self, units: u64) -> u64;
+
     /// Returns the layout of a disk of `virtual_size` bytes, now that the size is known. Only the size of the disk, the
     /// notice and the footer may differ. Fails with `limit` if the format cannot hold the disk, and with `unsupported`,
     /// for any size, if bytes before the disk depend on the size.

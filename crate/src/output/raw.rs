@@ -36,6 +36,10 @@ impl Layout for Raw {
         Some(self.virtual_size)
     }
 
+    fn size_for(&self, _units: u64) -> u64 {
+        self.virtual_size
+    }
+
     fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
         Ok(Box::new(Self { virtual_size }))
     }

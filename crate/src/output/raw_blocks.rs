@@ -107,15 +107,42 @@ fn layout<I: Index>(virtual_size: u64) -> Result<Box<dyn Layout>> {
     Ok(Box::new(RawBlocks {
         virtual_size,
         assembler: || Box::<BlockAssembler<I>>::default(),
+        size_for: size_for::<I>,
         method: I::METHOD,
         resized: layout::<I>,
     }))
+}
+
+/// An upper bound on the size of a disk of `virtual_size` bytes, `units` blocks of which have data.
+fn size_for<I: Index>(virtual_size: u64, units: u64) -> u64 {
+    let data = (units * BLOCK).min(virtual_size);
+    let encoded = |block: u64| I::METHOD.bound(block as usize);
+    let zeros = |block: u64| I::zero_block(block as u32).0.len();
+    let (mut len, mut index) = (I::header().len() as u64, I::default());
+    let mut add = |block: u64, encoded: usize, times: u64| {
+        len += encoded as u64 * times;
+        // Without memory for the entry of the index, the bound lacks some bytes of it.
+        let _ = index.add(encoded as u32, 0, block as u32, times as u32);
+    };
+    for (size, encoded) in [(data, &encoded as &dyn Fn(u64) -> usize), (virtual_size - data, &zeros)] {
+        let (blocks, rest) = (size / BLOCK, size % BLOCK);
+        if blocks > 0 {
+            add(BLOCK, encoded(BLOCK), blocks);
+        }
+        // An empty disk has an empty block.
+        if rest > 0 || virtual_size == 0 {
+            add(rest, encoded(rest), 1);
+        }
+    }
+    len + index.end().iter().map(|(bytes, times)| bytes.len() as u64 * times).sum::<u64>()
 }
 
 struct RawBlocks {
     virtual_size: u64,
     method: UnitMethod,
     assembler: fn() -> Box<dyn Assembler>,
+    /// See [`Layout::size_for`]: of a disk of this size, in bytes.
+    size_for: fn(u64, u64) -> u64,
     resized: fn(u64) -> Result<Box<dyn Layout>>,
 }
 
@@ -130,6 +157,10 @@ impl Layout for RawBlocks {
 
     fn disk_size(&self) -> u64 {
         self.virtual_size
+    }
+
+    fn size_for(&self, units: u64) -> u64 {
+        (self.size_for)(self.virtual_size, units)
     }
 
     fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {

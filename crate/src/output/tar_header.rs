@@ -2,11 +2,11 @@
 //! and "GNU Extensions to the Archive Format").
 
 /// The block size of an archive, in bytes.
-const BLOCK: u64 = 512;
+pub(super) const BLOCK: u64 = 512;
 /// Length of the end marker, which is zeros, in bytes.
 const END: u64 = 2 * BLOCK;
 /// The record size, in bytes; an archive has whole records.
-const RECORD: u64 = 20 * BLOCK;
+pub(super) const RECORD: u64 = 20 * BLOCK;
 /// The smallest size that does not fit eleven octal digits, in bytes.
 const TOO_LARGE: u64 = 1 << 33;
 

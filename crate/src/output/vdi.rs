@@ -108,7 +108,16 @@ impl Layout for VdiLayout {
     }
 
     fn output_size(&self) -> Option<u64> {
-        self.shape.is_fixed.then(|| self.shape.data() + self.shape.blocks() * BLOCK_SIZE)
+        self.shape.is_fixed.then(|| self.size_for(0))
+    }
+
+    fn allocation(&self) -> u64 {
+        BLOCK_SIZE
+    }
+
+    fn size_for(&self, units: u64) -> u64 {
+        let blocks = if self.shape.is_fixed { self.shape.blocks() } else { units };
+        self.shape.data() + blocks * BLOCK_SIZE
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {

@@ -85,6 +85,11 @@ impl StreamOptimized {
         })
     }
 
+    /// The number of grain tables that the directory lists.
+    fn tables(&self) -> u64 {
+        self.disk_size.div_ceil(GRAIN * GRAINS_PER_TABLE)
+    }
+
     /// "The Embedded Descriptor File". The identifiers are random.
     fn descriptor(&self, random: [u8; 16]) -> String {
         let sectors = self.disk_size / SECTOR;
@@ -144,6 +149,17 @@ impl Layout for StreamOptimized {
         grows(self.virtual_size, self.disk_size, SECTOR, "VMDK")
     }
 
+    fn size_for(&self, units: u64) -> u64 {
+        let tables = self.tables().min(units);
+        // With a marker in a sector before each.
+        let table = SECTOR + (GRAINS_PER_TABLE * ENTRY).next_multiple_of(SECTOR);
+        let directory = SECTOR + (self.tables() * ENTRY).next_multiple_of(SECTOR);
+        // A grain is whole sectors.
+        let grain = UnitMethod::Grain.bound(GRAIN as usize) as u64 / SECTOR * SECTOR;
+        // At the end are the marker of the footer, the footer and the marker of the end.
+        FIRST_GRAIN * SECTOR + units * grain + tables * table + directory + 3 * SECTOR
+    }
+
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
         Err(size_needed("A VMDK"))
     }
@@ -151,11 +167,10 @@ impl Layout for StreamOptimized {
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         let mut start = in_sector(&self.header(IN_FOOTER).to_bytes());
         start.extend_from_slice(self.descriptor(stamp.random).as_bytes());
-        let tables = self.disk_size.div_ceil(GRAIN * GRAINS_PER_TABLE);
         Ok(Some(Box::new(GrainAssembler {
             start,
             footer: self.header(0),
-            directory: zeroed((tables * ENTRY) as usize)?,
+            directory: zeroed((self.tables() * ENTRY) as usize)?,
             entries: zeroed((GRAINS_PER_TABLE * ENTRY) as usize)?,
             table: None,
             next: FIRST_GRAIN,

@@ -1,10 +1,11 @@
 //! The checks of the suite for every output.
 
 use super::{MIB, OUTPUTS, Output};
+use crate::common::random::Random;
 use crate::common::*;
 use decant::ErrorKind;
 use decant::compress::{CompressedEncoding, Encoding};
-use decant::convert::{Cancel, Output as Conversion, Progress, convert};
+use decant::convert::{Cancel, Change, Measured, Output as Conversion, Progress, convert, measure};
 use decant::error::fields::Field;
 use decant::io::target::{Abilities, Holes};
 use decant::native::Inline;
@@ -66,6 +67,7 @@ fn converts(output: &Output, sizes: &[u64]) {
                 let file = converted.target.bytes.take();
                 assert_eq!(converted.output_size, file.len() as u64, "{name}");
                 assert!(layout.output_size().is_none_or(|size| size == file.len() as u64), "{name}");
+                checks_measured(output, &case, file.len() as u64);
                 if matches!(encoding, Encoding::Stored | Encoding::Compressed(CompressedEncoding::Units(_))) {
                     assert!(written <= file.len() as u64, "{name}: {written}");
                     // Hyper-V refuses files with holes.
@@ -98,6 +100,39 @@ fn converts(output: &Output, sizes: &[u64]) {
             let is_disk = read.starts_with(&disk) && read[disk.len()..].iter().all(|&byte| byte == 0);
             assert!(is_disk, "{}, {size}: other bytes", output.name);
         }
+    }
+}
+
+/// The output, a file of `len` bytes, has the measured size, or less if its data is compressed. A qcow2 counts the tables of a full disk.
+fn checks_measured(output: &Output, case: &Case, len: u64) {
+    let measured = measured(output, case);
+    let name = format!("{output}: {len} of {measured:?}");
+    assert!(measured.required <= measured.fully_allocated, "{name}");
+    let is_exact = !layout_of(output, 0).unwrap().encoding().is_compressed() && output.name != "qcow2";
+    assert!(if is_exact { len == measured.required } else { len <= measured.required }, "{name}");
+}
+
+fn measured(output: &Output, case: &Case) -> Measured {
+    let (format, options) = (output.format(), output.options());
+    let work = async move |image: Image| measure(&image, format, options, Change::default()).await;
+    case.with(Answers::InOrder, work).unwrap()
+}
+
+/// Noise cannot be compressed: the bounds hold, and are close to the size of the output.
+#[test]
+fn outputs_of_noise_have_their_measured_size() {
+    let random = &mut Random::new(58);
+    // Whole units of all outputs: of the last one, only a part would be noise.
+    let noise: Vec<u8> = std::iter::repeat_with(|| random.byte()).take(4 * MIB as usize).collect();
+    for output in OUTPUTS {
+        let case = raw(&noise);
+        let converted = case.convert_with(output.format(), output.options(), Answers::InOrder, TARGETS[0], MIB);
+        converted.result.unwrap();
+        let (len, measured) = (converted.target.bytes.take().len() as u64, measured(output, &case));
+        // An archive for Google has a GiB, of which most is zeros.
+        assert!(output.name == "tar.gz" || measured.required == measured.fully_allocated, "{output}");
+        let is_close = |bound: u64| len <= bound && bound <= len + len / 50 + (8 << 10);
+        assert!(is_close(measured.required), "{output}: {len} of {measured:?}");
     }
 }
 

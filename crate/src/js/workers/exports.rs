@@ -2,11 +2,11 @@
 
 use super::map::Map;
 use super::open_spec::OpenSpec;
-use super::output_spec::{DiskSize, formats, output};
+use super::output_spec::{DiskSize, chosen, formats, output};
 use super::part_workers::PartWorkers;
 use super::{CancelHandle, to_js};
 use crate::container::blocks::InPlace;
-use crate::convert::{Cancel, Change, read};
+use crate::convert::{Cancel, Change, Measured, measure, read};
 use crate::disk::extent::Extents;
 use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
@@ -170,6 +170,22 @@ impl OpenImage {
         to_js(&ExaminationMessage::from(cancel.or(Examination::of(&image, deep)).await?))
     }
 
+    /// The sizes of the disk in the output `format` with `options`, an object of names and values, as `Measured` of the API. `disk_size`
+    /// is the size that the disk gets in bytes, if not that of the image.
+    pub async fn measure(
+        &self,
+        format: &str,
+        options: &Object,
+        disk_size: Option<f64>,
+        cancel: &CancelHandle,
+    ) -> JsResult<JsValue> {
+        let (image, cancel) = (self.image("measured")?, cancel.0.clone());
+        let (format, options) = chosen(format, options)?;
+        let change = Change { size: disk_size.map(|size| size as u64), fix_gpt: None };
+        let measured = cancel.or(measure(&image, format, options, change)).await;
+        to_js(&MeasuredMessage::from(measured.map_err(|error| image.explain(error))?))
+    }
+
     /// Begins a pass over the extents.
     pub fn map(&self) -> JsResult<Map> {
         self.begin_map(Image::extents)
@@ -222,6 +238,20 @@ impl OpenImage {
         let places =
             image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
         Ok(Map::new(extents(&image)?, places))
+    }
+}
+
+/// `Measured` of the API.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MeasuredMessage {
+    required: u64,
+    fully_allocated: u64,
+}
+
+impl From<Measured> for MeasuredMessage {
+    fn from(Measured { required, fully_allocated }: Measured) -> Self {
+        Self { required, fully_allocated }
     }
 }
 

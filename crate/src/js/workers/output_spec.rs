@@ -46,8 +46,7 @@ extern "C" {
 impl OutputSpec {
     /// The output format and its options. Fails with `usage` for an unknown format or option.
     pub(super) fn output(&self) -> Result<(&'static OutputFormat, Options)> {
-        let format = output::by_name(&self.format())?;
-        Ok((format, Options::new(format, &pairs_of(&self.format_options()))?))
+        chosen(&self.format(), &self.format_options())
     }
 
     pub(super) fn change(&self) -> Change {
@@ -139,6 +138,12 @@ fn pairs_of(options: &Object) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The output format `name` and its `options`, an object of names and values. Fails with `usage` for an unknown format or option.
+pub(super) fn chosen(name: &str, options: &Object) -> Result<(&'static OutputFormat, Options)> {
+    let format = output::by_name(name)?;
+    Ok((format, Options::new(format, &pairs_of(options))?))
+}
+
 /// Lays out a disk of `virtual_size` bytes, or with `None`, a disk of unknown size.
 pub(super) fn layout_for(
     format: &OutputFormat,
@@ -198,8 +203,8 @@ pub(super) fn output(
     more: &[u64],
     sectors: SectorSizes,
 ) -> Result<OutputMessage> {
-    let format = output::by_name(name)?;
-    let options = Options::new(format, &pairs_of(options))?.with_sectors(sectors);
+    let (format, options) = chosen(name, options)?;
+    let options = options.with_sectors(sectors);
     let described = describe(format, &options, size);
     if !described.needs_size {
         with_disks(layout_for(format, &options, size.known())?, more, format)?;

@@ -111,6 +111,11 @@ pub(super) struct Disk {
 }
 
 impl Machine {
+    /// The name of the descriptor's file.
+    pub(super) fn descriptor_name(&self) -> String {
+        format!("{}.ovf", self.name)
+    }
+
     /// The name of the machine: Proxmox removes other characters from it.
     fn system(&self) -> String {
         self.name.replace(['_', '+', '='], "-")

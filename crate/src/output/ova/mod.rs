@@ -192,6 +192,18 @@ impl Layout for Ova {
         self.disks[0].notice()
     }
 
+    /// A conversion may add hardware and the name of its file, which make the descriptor longer: by less than a record of tar.
+    fn size_for(&self, units: u64) -> u64 {
+        let names = self.files().into_iter().map(|disk| disk.file);
+        let names = names.chain([self.machine.descriptor_name()]);
+        let manifest: String = names.map(|name| manifest_line(&name, &[0; 32])).collect();
+        let end = tar_header::RECORD
+            + self.reserved()
+            + self.disks[0].size_for(units)
+            + member("", manifest.as_bytes()).len() as u64;
+        end + tar_header::zeros_after(end)
+    }
+
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
         Err(size_needed("An OVA"))
     }
@@ -308,14 +320,13 @@ impl Assembler for OvaAssembler {
         let (start, descriptor) = start_of(&self.machine, &disks);
         let mut of_descriptor = Hasher::new(Hash::Sha256)?;
         of_descriptor.add(descriptor.as_bytes())?;
-        let descriptor_name = format!("{}.ovf", self.machine.name);
+        let descriptor_name = self.machine.descriptor_name();
         let mut manifest = String::new();
         let of_disks = self.files.iter().map(|file| (&file.disk.file, &file.hasher));
         for (name, hasher) in std::iter::once((&descriptor_name, &of_descriptor)).chain(of_disks) {
             let mut digest = [0; 32];
             hasher.hash(&mut digest)?;
-            // Most readers know no other spelling.
-            manifest += &format!("SHA256({name})= {}\n", hexadecimal(&digest));
+            manifest += &manifest_line(name, &digest);
         }
         let end = self.files[self.current].end();
         let mut last = member(&format!("{}.mf", self.machine.name), manifest.as_bytes());
@@ -327,6 +338,11 @@ impl Assembler for OvaAssembler {
         writes.own(0, start);
         Ok(())
     }
+}
+
+/// The line of a file in the manifest. Most readers know no other spelling.
+fn manifest_line(name: &str, digest: &[u8; 32]) -> String {
+    format!("SHA256({name})= {}\n", hexadecimal(digest))
 }
 
 /// A file in the archive, with its header.
@@ -346,7 +362,7 @@ fn header_of(disk: &Disk) -> Vec<u8> {
 /// of files.
 fn start_of(machine: &Machine, disks: &[Disk]) -> (Vec<u8>, String) {
     let descriptor = machine.descriptor(disks);
-    let mut start = member(&format!("{}.ovf", machine.name), descriptor.as_bytes());
+    let mut start = member(&machine.descriptor_name(), descriptor.as_bytes());
     start.extend(header_of(&disks[0]));
     (start, descriptor)
 }

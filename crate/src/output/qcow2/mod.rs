@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::qcow2::structures::{CLUSTER_BITS, ENTRY, MAX_L1, ZLIB, ZSTD};
 use crate::offsets::SECTOR;
 use assembler::Qcow2Assembler;
+use refcounts::REFCOUNT;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "qcow2",
@@ -72,6 +73,34 @@ impl ImageGeometry {
     /// The size of the header's cluster and the L1 table, in bytes.
     fn reserved(self) -> u64 {
         self.cluster() + (self.l1_entries() * ENTRY).next_multiple_of(self.cluster())
+    }
+
+    /// The number of clusters of the disk.
+    fn clusters(self) -> u64 {
+        self.disk_size.div_ceil(self.cluster())
+    }
+
+    /// The number of clusters of a file with all clusters of the disk, without those for refcounts.
+    fn counted_clusters(self) -> u64 {
+        (self.reserved() >> self.cluster_bits) + self.clusters() + self.disk_size.div_ceil(self.mapped_by_table())
+    }
+
+    /// The numbers of clusters of the refcount blocks and of the refcount table of this file, which are counted, too.
+    fn refcount_clusters(self) -> (u64, u64) {
+        let (mut blocks, mut table) = (0, 0);
+        loop {
+            let needed = (self.counted_clusters() + blocks + table).div_ceil(self.cluster() / REFCOUNT);
+            let needed = (needed, (needed * ENTRY).div_ceil(self.cluster()));
+            if needed == (blocks, table) {
+                return needed;
+            }
+            (blocks, table) = needed;
+        }
+    }
+
+    fn clusters_when_full(self) -> u64 {
+        let (blocks, table) = self.refcount_clusters();
+        self.counted_clusters() + blocks + table
     }
 
     fn is_possible(self) -> bool {
@@ -139,6 +168,14 @@ impl Layout for Qcow2Layout {
 
     fn notice(&self) -> Option<Notice> {
         grows(self.virtual_size, self.geometry.disk_size, SECTOR, "qcow2")
+    }
+
+    /// As `qemu-img measure` counts: with all L2 tables, and with the refcounts of a full disk.
+    fn size_for(&self, units: u64) -> u64 {
+        let absent = self.geometry.clusters() - units;
+        // Before each refcount block but the last one, a compressed cluster may have had too little room.
+        let gaps = if self.is_compressed { self.geometry.refcount_clusters().0.saturating_sub(1) } else { 0 };
+        (self.geometry.clusters_when_full() + gaps - absent) * self.geometry.cluster()
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {

@@ -6,7 +6,7 @@ use crate::format::qcow2::structures::ENTRY;
 use crate::io::source::zeroed;
 
 /// The size of a refcount, in bytes.
-const REFCOUNT: u64 = 2;
+pub(super) const REFCOUNT: u64 = 2;
 
 pub(super) struct Refcounts {
     cluster_bits: u32,

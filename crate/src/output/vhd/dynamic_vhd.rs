@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::format::vhd::structures::{ABSENT, BAT_ENTRY, DYNAMIC, DynamicVhdHeader, VhdFooter, bitmap_len};
 use crate::io::source::zeroed;
 use crate::offsets::{GuestRange, SECTOR};
-use crate::output::blocks::{Blocks, Kept};
+use crate::output::blocks::{Blocks, Kept, placed};
 use crate::output::grows;
 use crate::output::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 
@@ -59,6 +59,16 @@ impl Layout for DynamicVhd {
 
     fn notice(&self) -> Option<Notice> {
         grows(self.virtual_size, self.disk_size, SECTOR, "VHD")
+    }
+
+    fn allocation(&self) -> u64 {
+        BLOCK_SIZE
+    }
+
+    fn size_for(&self, units: u64) -> u64 {
+        let (first, distance) = placed(self.reserved(), BLOCK_SIZE, BITMAP.len() as u64);
+        let end = units.checked_sub(1).map_or(self.reserved(), |last| first + last * distance + BLOCK_SIZE);
+        end + VhdFooter::LEN as u64
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {

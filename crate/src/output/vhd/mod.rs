@@ -75,7 +75,11 @@ impl Layout for FixedVhd {
     }
 
     fn output_size(&self) -> Option<u64> {
-        Some(self.disk_size + VhdFooter::LEN as u64)
+        Some(self.size_for(0))
+    }
+
+    fn size_for(&self, _units: u64) -> u64 {
+        self.disk_size + VhdFooter::LEN as u64
     }
 
     fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {

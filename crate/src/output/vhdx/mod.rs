@@ -140,8 +140,16 @@ impl Layout for VhdxLayout {
     }
 
     fn output_size(&self) -> Option<u64> {
-        let Shape { block_size, is_fixed, .. } = self.shape;
-        is_fixed.then(|| self.shape.data() + self.shape.table().blocks() * block_size)
+        self.shape.is_fixed.then(|| self.size_for(0))
+    }
+
+    fn allocation(&self) -> u64 {
+        self.shape.block_size
+    }
+
+    fn size_for(&self, units: u64) -> u64 {
+        let blocks = if self.shape.is_fixed { self.shape.table().blocks() } else { units };
+        self.shape.data() + blocks * self.shape.block_size
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {

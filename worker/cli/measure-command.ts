@@ -1,0 +1,24 @@
+// `decant measure`, with the output of `qemu-img measure` in QEMU 7.2, except for bitmaps, which no output has.
+
+import type { Image, Measured } from '../node.js';
+import type { CommandOf } from './arguments.js';
+import { print } from './printing.js';
+import { type RunContext, withDisk } from './run-context.js';
+
+/** Prints the size of the output. Returns the exit code. */
+export const measureOutput = (command: CommandOf<'measure'>, context: RunContext): Promise<number> =>
+  // A streamed image has no tables: its method fails with the reason.
+  withDisk(command, context, async (image) => {
+    const { format, formatOptions, json } = command;
+    const measured = await (image as Image).measure({ format, formatOptions, signal: context.signal });
+    for (const line of (json ? measuredJson : measuredText)(measured)) print(line);
+    return 0;
+  });
+
+const measuredText = ({ required, fullyAllocated }: Measured): string[] => [
+  `required size: ${required}`,
+  `fully allocated size: ${fullyAllocated}`,
+];
+
+const measuredJson = ({ required, fullyAllocated }: Measured): string[] =>
+  JSON.stringify({ required, 'fully-allocated': fullyAllocated }, undefined, 4).split('\n');
