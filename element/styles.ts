@@ -214,7 +214,8 @@ export const styles = css`
   .queue li[aria-current] .name { font-weight: var(--decant-weight); }
   .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
   .queue li:has(> .bad) { display: grid; grid-template-columns: 1fr auto; }
-  .queue .bad { grid-column: 1 / -1; }
+  .queue :is(.bad, .notice) { grid-column: 1 / -1; }
+  .queue .notice { flex-basis: 100%; margin: 0; }
   .queue .bad + .item-actions { grid-area: 1 / 2; }
   .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
   pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; overflow-wrap: anywhere; }

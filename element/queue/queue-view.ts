@@ -3,8 +3,9 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
+import type { Opening } from '../files/opening.js';
 import { overallNotes } from '../steps/announcement.js';
-import { heading, spoken } from '../steps/common-views.js';
+import { heading, noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
@@ -19,12 +20,13 @@ export function queueView(queue: Queue, controls: Controls): TemplateResult {
     <section class="queue" aria-labelledby="queue">
       <h2 id="queue">${texts.queue}</h2>
       <ol>
-        ${items.map(({ id, bundle, status, outcome, remedies = [] }) => {
+        ${items.map(({ id, bundle, status, outcome, remedies = [] }, at) => {
           const name = shownText(labelOf(bundle));
           return html`
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>
               <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
+              ${noticesInList(items[at]!, controls.opening).map(noticeView)}
               ${status === 'waiting' ? waitingActions(id, name, controls) : nothing}
               ${status === 'failed' && canOpen(controls) ? failedActions(id, name, remedies, controls) : nothing}
             </li>
@@ -34,6 +36,12 @@ export function queueView(queue: Queue, controls: Controls): TemplateResult {
     </section>
   `;
 }
+
+/** The notices of a result that the list shows: the result of the image in `opening` shows its own. */
+export const noticesInList = (
+  { bundle, notices = [] }: Queue['items'][number],
+  opening: Opening | undefined,
+): readonly string[] => (bundle === opening?.bundle ? [] : notices);
 
 /** Whether the person can open an image that has failed. */
 const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;

@@ -27,6 +27,8 @@ interface Item {
   remedies?: Remedy[];
   /** The disk that was made of it. */
   made?: Made;
+  /** What a person should know about the result, as sentences. */
+  notices?: string[];
   /** Whether parts of its disk were lost. */
   isDamaged?: boolean;
   /** Whether it was moved to the end, because it needs an answer. */
@@ -137,12 +139,12 @@ export class Queue {
 
   /**
    * Records that `made` was made of the current item. Returns the disks of its archive or machine that were made for the same place, in
-   * the order of the archive or machine.
+   * the order of the archive or machine. `notices` are sentences about the result.
    */
-  finish(outcome: string, made: Made, isDamaged: boolean): MadeDisk[] {
+  finish(outcome: string, made: Made, isDamaged: boolean, notices: string[] = []): MadeDisk[] {
     const top = this.#items.find(({ status }) => status === 'current')?.bundle.top;
     this.#made.push(made.disk.file);
-    this.#settle({ status: 'done', outcome, made, isDamaged });
+    this.#settle({ status: 'done', outcome, made, isDamaged, notices });
     return this.#items
       .filter(({ bundle }) => bundle.top === top)
       .toSorted((one, other) => (one.bundle.disk?.number ?? 0) - (other.bundle.disk?.number ?? 0))

@@ -17,6 +17,7 @@ import type { Opening } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
+import { noticesOf } from '../steps/warnings.js';
 import { guardWork } from '../ways/busy-tab.js';
 import { diskChange, diskSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
@@ -171,7 +172,8 @@ export class Conversion {
     this.screen.news = '';
     const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
     const outcome = [texts.queued.saved(this.target), ...lost].join('. ');
-    const made = this.queue.finish(outcome, { disk, place: destination?.name }, lostBytes > 0);
+    const notices = noticesOf(result, texts);
+    const made = this.queue.finish(outcome, { disk, place: destination?.name }, lostBytes > 0, notices);
     for (const range of result.lost) this.#shown.picture?.lose(range);
     const { rates } = this.#environment ?? {};
     this.screen.send(this.#turn, 'converted', {

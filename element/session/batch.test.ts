@@ -1,8 +1,10 @@
 // All images of the queue, converted the same way.
 
-import { DecantError } from 'decant';
+import { DecantError, type Notice } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { imageOf, images, openImage, outputOf, RESULT, soon } from '../element.test-support.js';
+import { noticesInList } from '../queue/queue-view.js';
+import { resultWarnings } from '../steps/warnings.js';
 import { english } from '../texts/english.js';
 import { imageCalled, input, needing, rows, session, step, waiting } from './session.test-support.js';
 
@@ -36,6 +38,21 @@ test('one click converts all', async () => {
   // The next image waits for the person.
   await give('d.qcow2');
   expect(converted).toHaveLength(3);
+});
+
+test('each result shows its notices once: in the list, or in the result that is shown', async () => {
+  const dirty = (name: string): Notice => ({ code: 'dirty', fields: {}, message: `${name} was not closed` });
+  const convert = (name: string) => async () => ({ ...RESULT, notices: [dirty(name), dirty(name)] });
+  for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name, { convert: convert(name) }));
+  await give('a.qcow2', 'b.qcow2');
+  session.convertAll();
+  await soon(() => expect(session.overall).toMatchObject({ done: 2 }));
+  const inList = () => session.queue.items.flatMap((item) => noticesInList(item, session.opening));
+  expect(inList()).toEqual(['a.qcow2 was not closed.']);
+  expect(resultWarnings(await step('done'), english).map(({ text }) => text)).toEqual(['b.qcow2 was not closed.']);
+  // The next image takes the place of the result.
+  await give('c.qcow2');
+  expect(inList()).toEqual([]);
 });
 
 test('a failure does not stop the others', async () => {

@@ -95,6 +95,12 @@ for (const [what, state, session, expected] of [
     {},
     [english.wasTooLate, english.notice(grows), english.lost(512, 1)],
   ],
+  [
+    'a result of two layers with the same notice',
+    { step: 'done', result: { ...RESULT, notices: [grows, grows] }, tooLate: false } as Step<'done'>,
+    {},
+    [english.notice(grows)],
+  ],
   ['another step', { step: 'empty', notice: 'No files were found.' }, {}, []],
 ] as [string, Parameters<typeof warningsOf>[0], Partial<Session>, string[]][]) {
   test(`warnings about ${what}`, () => expect(textsOf(state, session)).toEqual(expected));

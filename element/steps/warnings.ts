@@ -1,6 +1,6 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
-import type { AnyImage } from 'decant';
+import type { AnyImage, Result } from 'decant';
 import { render } from 'lit';
 import { downloadName, nameProblem } from '../files/names.js';
 import type { AllTexts } from '../types.texts.js';
@@ -30,7 +30,7 @@ export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, contro
   const { info } = image;
   const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
   return [
-    ...safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice) })),
+    ...[...new Set(safety.map((notice) => texts.notice(notice)))].map((text, at) => ({ id: `safety ${at}`, text })),
     ...smallerLayers(info, texts).map((text, at) => ({ id: `layer ${at}`, text })),
     ...only(info.unusedCompanions.length > 0, 'unused', () => texts.unused(info.unusedCompanions)),
     ...only(isSalvage, 'salvage', () => texts.salvaging(survey.lost)),
@@ -66,10 +66,15 @@ export const nameWarnings = (state: Step<'ready'>, texts: AllTexts): Warning[] =
   ...changedName(state, texts),
 ];
 
+/** Sentences about the disk of a result, among them those of `Info.safety` that are true of it. Layers may share a sentence. */
+export const noticesOf = ({ notices }: Result, texts: AllTexts): string[] => [
+  ...new Set(notices.map((notice) => texts.notice(notice))),
+];
+
 /** The warnings about a result. */
 export const resultWarnings = ({ result, tooLate }: Step<'done'>, texts: AllTexts): Warning[] => [
   ...only(tooLate, 'too late', () => texts.wasTooLate),
-  ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice) })),
+  ...noticesOf(result, texts).map((text, at) => ({ id: `result ${at}`, text })),
 ];
 
 /** All warnings of the step that is shown. `isTyping`: whether a name or a link is being typed. */
