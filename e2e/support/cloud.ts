@@ -44,6 +44,8 @@ export interface CloudOptions {
   answer?: (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
   /** Whether to damage the bytes of a request before they are stored, by its number. */
   damages?: (number: number) => boolean;
+  /** The bytes that a reader of an object gets; by default those of the object. */
+  shown?: (object: Buffer) => Buffer;
   /** Headers of every answer. */
   headers?: Record<string, string>;
   limits?: Partial<Limits>;
@@ -53,6 +55,7 @@ export class Cloud implements Stored {
   readonly objects = new Map<string, Buffer>();
   readonly begun = new Set<string>();
   readonly asked: Asked[] = [];
+  readonly shown?: (object: Buffer) => Buffer;
   /** Awaited before a request is carried out. */
   before: (asked: Asked) => unknown = () => {};
   /** Awaited between carrying out a request and answering it. */
@@ -60,6 +63,7 @@ export class Cloud implements Stored {
   readonly #protocolOf;
 
   constructor(readonly options: CloudOptions = {}) {
+    if (options.shown) this.shown = options.shown;
     this.#protocolOf = protocolsOf(this, options.limits);
   }
 

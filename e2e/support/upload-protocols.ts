@@ -17,7 +17,7 @@ export interface Request {
 export interface Answer {
   status: number;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer<ArrayBuffer>;
 }
 
 type Protocol = (request: Request) => Answer;
@@ -28,6 +28,8 @@ export interface Stored {
   objects: Map<string, Buffer>;
   /** Uploads that were begun and neither completed nor given up. */
   begun: Set<string>;
+  /** The bytes that a reader of an object gets; by default those of the object. */
+  shown?: (object: Buffer) => Buffer;
 }
 
 /** What servers accept, in bytes. */
@@ -62,6 +64,20 @@ const BAD = error(400, 'InvalidRequest');
 /** What HEAD says of an object. */
 const described = (object: Buffer | undefined, headers: Record<string, string> = {}): Answer =>
   object ? { status: 200, headers: { 'Content-Length': String(object.length), ...headers } } : { status: 404 };
+
+/** The answer to a GET of an object, or of a range of it. */
+function read({ objects, shown = (object) => object }: Stored, { url: { pathname }, headers }: Request): Answer {
+  const object = objects.get(pathname);
+  if (!object) return { status: 404 };
+  const bytes = Buffer.from(shown(object));
+  const [, start, end] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? [];
+  if (start === undefined) return { status: 200, headers: { 'Content-Length': String(bytes.length) }, body: bytes };
+  const last = Math.min(bytes.length, end ? Number(end) + 1 : bytes.length);
+  if (Number(start) >= last) return { status: 416, headers: { 'Content-Range': `bytes */${bytes.length}` } };
+  const body = bytes.subarray(Number(start), last);
+  const range = `bytes ${start}-${last - 1}/${bytes.length}`;
+  return { status: 206, headers: { 'Content-Range': range, 'Content-Length': String(body.length) }, body };
+}
 
 /** How many parts a list of them has at most. */
 const PAGE = 3;
@@ -119,9 +135,12 @@ function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
 }
 
 /** Google Cloud Storage's resumable uploads. */
-function gcs({ objects, begun }: Stored, chunkUnit: number): Protocol {
+function gcs(stored: Stored, chunkUnit: number): Protocol {
+  const { objects, begun } = stored;
   const sessions = new Map<string, { name: string; bytes: Buffer; isComplete: boolean }>();
-  return ({ method, url, headers, body, isCut }) => {
+  return (request) => {
+    const { method, url, headers, body, isCut } = request;
+    if (method === 'GET') return read(stored, request);
     const id = url.searchParams.get('upload_id');
     if (method === 'POST') {
       if (headers['x-goog-resumable'] !== 'start') return BAD;
@@ -215,8 +234,16 @@ function tus({ objects, begun }: Stored): Protocol {
 
 /** A plain PUT. */
 const put =
-  ({ objects }: Stored): Protocol =>
-  ({ method, url: { pathname }, body }) => {
+  (stored: Stored): Protocol =>
+  (request) => {
+    const { objects } = stored;
+    const {
+      method,
+      url: { pathname },
+      body,
+    } = request;
+    if (method === 'GET') return read(stored, request);
+    if (method === 'DELETE') return { status: objects.delete(pathname) ? 204 : 404 };
     if (method === 'HEAD') return described(objects.get(pathname));
     if (method !== 'PUT') return { status: 405 };
     objects.set(pathname, body);

@@ -161,7 +161,10 @@ describe('an object that differs from the disk', () => {
   const removal = (target: Target) => runClock(target.remove!().then(String, (thrown: unknown) => thrown));
 
   test('put: one that the server does not remove stays, as the error says', async () => {
-    const target = made('put', cloudOf());
+    const target = made(
+      'put',
+      cloudOf({ answer: ({ method }) => (method === 'DELETE' ? { status: 405 } : undefined) }),
+    );
     await uploaded(target);
     expect(await removal(target)).toMatchObject({
       code: 'left-behind',
