@@ -86,6 +86,7 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Im
     streamed: false,
     info: infoOf(info),
     formats: OUTPUTS,
+    members: [],
     places: async () => [],
     prepare: async () => {},
     unlock: async () => {},

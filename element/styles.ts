@@ -115,8 +115,8 @@ export const styles = css`
     .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
   }
   input.tile { width: 100%; min-width: 0; padding-inline-end: 0; cursor: text; }
-  .line { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5) var(--decant-space); margin: var(--decant-space) 0; }
-  .line p { flex: 1; min-height: 3em; margin: 0; align-content: center; }
+  .line { display: flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: calc(var(--decant-space) * 0.5) var(--decant-space); margin: var(--decant-space) 0; }
+  .line p { flex: 1 1 12em; min-height: 3em; margin: 0; align-content: center; }
   .line button { flex: none; }
   progress { width: 100%; height: 0.75em; accent-color: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: 1.5em; font-variant-numeric: tabular-nums; }
@@ -230,7 +230,6 @@ export const styles = css`
   :host([compact]) .hint { min-height: 0; }
   @container decant (max-width: 26em) {
     .actions button, .line button { width: 100%; }
-    .line { flex-wrap: wrap; }
     .line p { flex-basis: 100%; }
     dl div { grid-template-columns: 1fr; gap: 0; }
     .queue li { display: grid; grid-template-columns: 1fr auto; }

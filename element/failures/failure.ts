@@ -4,7 +4,7 @@ import { type DecantError, type ErrorKind, open } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf, mayBeRaw } from '../files/bundle.js';
 import { sourceOf } from '../files/input-file.js';
-import { type Opening, openingOptions, sourcesOf } from '../files/opening.js';
+import { allOf, type DiskOpening, type Opening, openingOptions, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import { overallView } from '../queue/queue-view.js';
 import { heading, spoken } from '../steps/common-views.js';
@@ -19,7 +19,7 @@ export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
 
 /** Lists the remedies to offer after `error`. */
 export async function remediesAfter(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Remedy[]> {
-  const handedOver = opening.companions.length + opening.answers.length > 0;
+  const handedOver = allOf(opening).some(({ companions, answers }) => companions.length + answers.length > 0);
   const remedies: Remedy[] = [];
   switch (error.kind) {
     case 'not-recognised':
@@ -59,6 +59,11 @@ const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised', '
 
 /** Whether a salvage would read any data. */
 async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolean> {
+  for (const one of allOf(opening)) if (await canSalvageDisk(one, signal)) return true;
+  return false;
+}
+
+async function canSalvageDisk(opening: DiskOpening, signal: AbortSignal): Promise<boolean> {
   try {
     const options = await openingOptions(opening, signal);
     const image = await open(await sourceOf(opening.top, signal), { ...options, salvage: true, signal });
@@ -74,20 +79,26 @@ async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolea
   }
 }
 
-/** How the image of `opening` is opened again after `remedy`. */
+/** How the images of `opening` are opened again after `remedy`. */
 export function reopened(remedy: Remedy, opening: Opening): Opening {
+  /** All images with `change`, none of which stays open. */
+  const all = (change: Partial<DiskOpening> = {}): Opening => ({
+    ...opening,
+    ...change,
+    beside: opening.beside.map((other) => ({ ...other, ...change })),
+  });
   switch (remedy) {
     case 'raw':
       return { ...opening, format: 'raw' };
     case 'salvage':
-      return { ...opening, salvage: true };
+      return all({ salvage: true });
     case 'filesAgain':
-      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
+      return all({ companions: [], repeated: [], answers: [], missing: [] });
     case 'again':
       for (const { link } of sourcesOf(opening)) link?.renew();
-      return opening;
+      return all();
     default:
-      return opening;
+      return all();
   }
 }
 

@@ -15,10 +15,15 @@ export interface Bundle {
   disk?: { number: number; name: string };
   /** The ID of the snapshot to open, if the person has chosen one with the disk. */
   snapshot?: string;
+  /** The bundles of several disks in the file of `top`, in its order, if they become one file. */
+  disks?: Bundle[];
 }
 
-/** What an image is called on the screen. */
+/** What an image, or the machine of several disks, is called on the screen. */
 export const labelOf = ({ top, disk }: Bundle): string => (disk ? `${top.file.name}: ${disk.name}` : top.file.name);
+
+/** Compares the bundles of two disks in one file, for their order. */
+export const byNumber = (one: Bundle, other: Bundle): number => (one.disk?.number ?? 0) - (other.disk?.number ?? 0);
 
 export interface Sorted {
   /** Sorted by name, after those that refer to missing files. */

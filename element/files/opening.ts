@@ -1,7 +1,7 @@
 // How an image is opened: its files, and the person's answers.
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
-import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
+import { type Bundle, byNumber, isSameName, labelOf, wholeName } from './bundle.js';
 import { type InputFile, isSame, sourceOf, without } from './input-file.js';
 import { diskName, stateName } from './names.js';
 
@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 /** The state of opening one image. Each answer of the person adds to it. */
-export interface Opening {
+export interface DiskOpening {
   bundle: Bundle;
   top: InputFile;
   /** Files that the package matches by their own names. */
@@ -42,7 +42,22 @@ export interface Opening {
   wasFull?: boolean;
 }
 
-export const beginOpening = (bundle: Bundle): Opening => ({
+/** The state of opening an image, or several whose disks become one file: then it is that of the image that is opened now. */
+export interface Opening extends DiskOpening {
+  /** The other images whose disks become the same file. */
+  beside: readonly DiskOpening[];
+}
+
+/** The openings of all images whose disks become one file, in the order of the disks. */
+export const allOf = (opening: Opening): DiskOpening[] =>
+  [opening, ...opening.beside].toSorted((one, other) => byNumber(one.bundle, other.bundle));
+
+export function beginOpening(bundle: Bundle): Opening {
+  const [first = bundle, ...others] = bundle.disks ?? [];
+  return { ...beginDisk(first), beside: others.map(beginDisk) };
+}
+
+const beginDisk = (bundle: Bundle): DiskOpening => ({
   ...(bundle.snapshot === undefined ? {} : { snapshot: bundle.snapshot }),
   bundle,
   top: bundle.top,
@@ -53,26 +68,28 @@ export const beginOpening = (bundle: Bundle): Opening => ({
   passwords: new Passwords(),
 });
 
-/** The name of the file, or of the disk in it, by which the output is called; with the state of the disk if it is a snapshot. */
-export function nameForOutput({ top, bundle: { disk, parts }, snapshot }: Opening, { snapshots }: AnyInfo): string {
+/**
+ * The name of the file, or of the disk in it, by which the output is called; with the state of the disk if it is a snapshot. Several disks
+ * are called by their file.
+ */
+export function nameForOutput(opening: Opening, { snapshots }: AnyInfo): string {
+  const { top, bundle, snapshot, beside } = opening;
+  const { disk, parts } = bundle;
   const { name } = top.file;
   const whole = parts ? wholeName(name) : name;
-  const called = disk ? diskName(whole, disk.number) : whole;
+  const called = disk && beside.length === 0 ? diskName(whole, disk.number) : whole;
   const state = snapshots.find(({ id }) => id === snapshot);
   return state ? stateName(called, state.name || state.id) : called;
 }
 
-/** All files of an image. A result must not replace any of them. */
-export const sourcesOf = ({ top, companions, answers }: Opening): InputFile[] => [
-  top,
-  ...companions,
-  ...answers.map(({ input }) => input),
-];
+/** All files of the images. A result must not replace any of them. */
+export const sourcesOf = (opening: Opening): InputFile[] =>
+  allOf(opening).flatMap(({ top, companions, answers }) => [top, ...companions, ...answers.map(({ input }) => input)]);
 
 /** The size of the image in bytes, and the number of its files. Parts and extents count, files of other layers do not. */
 export function imageFiles(
   { fileSize = 0, references }: AnyInfo,
-  opening: Opening | undefined,
+  opening: DiskOpening | undefined,
 ): [bytes: number, files: number] {
   const extents = references.filter(({ role }) => role === 'extent');
   const answers = opening?.answers.filter(({ need }) => need.role === 'extent').map(({ input }) => input) ?? [];
@@ -86,7 +103,7 @@ export function imageFiles(
 const OPTIONS = ['assumePassword', 'format', 'salvage', 'snapshot', 'spool'] as const satisfies (keyof OpenOptions)[];
 
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */
-export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
+export async function openingOptions(opening: DiskOpening, signal: AbortSignal): Promise<OpenOptions> {
   const { companions, answers, passwords, bundle } = opening;
   const options: OpenOptions = Object.fromEntries(
     OPTIONS.filter((name) => name in opening).map((name) => [name, opening[name]]),

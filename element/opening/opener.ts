@@ -14,7 +14,9 @@ import { fail, reopened } from '../failures/failure.js';
 import { isSameName, labelOf } from '../files/bundle.js';
 import { type InputFile, isSame, mayBeSame, sourceOf, without } from '../files/input-file.js';
 import {
+  allOf,
   beginOpening,
+  type DiskOpening,
   type FileNeed,
   isById,
   isMissing,
@@ -26,6 +28,7 @@ import { claim, enqueueImages, type Queue } from '../queue/queue.js';
 import type { Chooser } from '../saving/chooser.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
+import type { Images } from '../ways/choices.js';
 import { doubtsAbout } from './doubts.js';
 
 /** After this time the page says that opening takes long, in milliseconds. */
@@ -76,7 +79,7 @@ export class Opener {
         await image.close();
         return;
       }
-      this.screen.hold(image);
+      this.screen.hold(image, opening);
       await this.#proceed(image, opening, turn, notice);
     } catch (thrown) {
       if (!turn.aborted) await this.#recover(asError(thrown), opening, turn, notice);
@@ -232,7 +235,7 @@ export class Opener {
     if (needs.length > 0 && opening.passwords.isEmpty) this.screen.send(turn, 'answerNeeded', needed(image, notice));
     else if (mustAsk(windowOf(image), opening))
       this.screen.send(turn, 'memoryNeeded', { name: labelOf(opening.bundle), size: windowOf(image) });
-    else if (image.streamed) await this.chooser.describe(image, turn);
+    else if (image.streamed) await this.#describe(opening, turn);
     else await this.#unlock(image, opening, turn);
   }
 
@@ -276,7 +279,8 @@ export class Opener {
   }
 
   /** Unlocks the image and describes it, or asks for the password of a layer that is still locked. */
-  async #unlock(image: Image, { passwords }: Opening, turn: AbortSignal): Promise<void> {
+  async #unlock(image: Image, opening: Opening, turn: AbortSignal): Promise<void> {
+    const { passwords } = opening;
     const name = image.info.name ?? this.screen.texts.image;
     try {
       const onProgress = (share: number) => this.screen.send(turn, 'unlocking', { name, share });
@@ -291,7 +295,34 @@ export class Opener {
       this.screen.send(turn, 'answerNeeded', needed(image, notice, lastAsked));
       return;
     }
-    if (!turn.aborted) await this.chooser.describe(image, turn);
+    await this.#describe(opening, turn);
+  }
+
+  /** Describes the image, which needs nothing more. If others become the same file, opens them first, and describes all. */
+  async #describe(opening: Opening, turn: AbortSignal): Promise<void> {
+    if (turn.aborted) return;
+    const all = allOf(opening);
+    const next = all.find((one) => !this.screen.imageOf(one));
+    if (next) await this.#openBeside(next, opening);
+    else await this.chooser.describe(all.flatMap((one) => this.screen.imageOf(one) ?? []) as unknown as Images, turn);
+  }
+
+  /** Opens the image of `next`, whose disk becomes the same file as those of `opening`, and has its name. */
+  async #openBeside(next: DiskOpening, opening: Opening): Promise<void> {
+    const { outputName, wasFull, beside } = opening;
+    const file = { ...(outputName === undefined ? {} : { outputName }), ...(wasFull === undefined ? {} : { wasFull }) };
+    await this.open({ ...next, ...file, missing: [], beside: [opening, ...beside.filter((one) => one !== next)] });
+  }
+
+  /** Opens the other disks of the archive or machine, to convert all to one file. */
+  async openTogether(): Promise<void> {
+    const { opening } = this.screen;
+    const [next, ...others] = this.queue.join();
+    if (!opening || !next) return;
+    this.chooser.placeSearch = '';
+    // A name that was typed is that of one disk.
+    const { outputName: _, ...disk } = next;
+    await this.open({ ...disk, missing: [], beside: [opening, ...others] });
   }
 }
 

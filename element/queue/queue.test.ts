@@ -2,8 +2,8 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import { inputNamed } from '../element.test-support.js';
-import type { Bundle } from '../files/bundle.js';
-import { beginOpening } from '../files/opening.js';
+import { type Bundle, labelOf } from '../files/bundle.js';
+import { beginOpening, type Opening } from '../files/opening.js';
 import type { Remedy } from '../steps/state.js';
 import { type Made, Queue } from './queue.js';
 
@@ -129,9 +129,66 @@ test('an item is replaced by several, which wait at its place', () => {
   const queue = new Queue();
   queue.add([bundle('a'), bundle('b'), bundle('c')]);
   queue.take(queue.items[1]!.id);
-  const first = queue.split([bundle('b1'), bundle('b2')]);
+  const first = queue.split([{ bundle: bundle('b1') }, { bundle: bundle('b2') }]);
   expect(rows(queue)).toEqual(['a waiting', 'b1 waiting', 'b2 waiting', 'c waiting']);
   expect(queue.take(first)?.bundle.top.file.name).toBe('b1');
+});
+
+/** The disks of one machine, in the order of their numbers. */
+function disksOf(top: string, count: number): Bundle[] {
+  const whole = bundle(top);
+  return Array.from({ length: count }, (_, at) => ({ ...whole, disk: { number: at + 1, name: `disk${at + 1}` } }));
+}
+
+test('the disks of a machine become one item, whatever was done with them before', () => {
+  const queue = new Queue();
+  const disks = disksOf('vm', 3);
+  queue.add([bundle('a'), bundle('vm'), bundle('z')]);
+  queue.take(queue.items[1]!.id);
+  expect(queue.joinable(undefined)).toBe(0);
+  queue.take(queue.split(disks.map((bundle) => ({ bundle }))));
+  queue.finish('saved', madeAs('vm-disk1.vmdk'), false);
+  queue.take(queue.items[3]!.id);
+  const opening = beginOpening(disks[2]!);
+  queue.take(queue.items[2]!.id, opening);
+  expect(queue.joinable(beginOpening(disks[1]!))).toBe(3);
+  expect(queue.join().map(({ bundle }) => bundle)).toEqual([disks[0], disks[2]]);
+  expect(rows(queue)).toEqual(['a waiting', 'vm current', 'z waiting']);
+  const joined = queue.items[1]!;
+  expect(labelOf(joined.bundle)).toBe('vm');
+  // Its answers are those about one of its disks.
+  const both = { ...opening, beside: [beginOpening(disks[0]!), beginOpening(disks[1]!)] };
+  queue.take(queue.items[2]!.id, both);
+  expect(queue.items[1]!.opening).toBe(both);
+  expect(beginOpening(joined.bundle)).toMatchObject({
+    bundle: disks[0],
+    beside: [{ bundle: disks[1] }, { bundle: disks[2] }],
+  });
+  queue.take(joined.id);
+  const made = madeAs('vm.ova');
+  expect(queue.finish('saved', made, false)).toEqual([made.disk]);
+  queue.resume(disks[1]!);
+  expect(rows(queue)).toEqual(['a waiting', 'vm current', 'z waiting']);
+});
+
+test.each([
+  // (what, snapshot of the machine, of the open disk, of the other disk, how many become one item)
+  ['no state was chosen', undefined, undefined, undefined, 2],
+  ['the state of the machine was chosen', '1', '1', '1', 2],
+  ['another state of the open disk was chosen', undefined, '1', undefined, 0],
+  ['another state of the other disk was chosen', '1', '1', undefined, 0],
+])('%s', (_, ofMachine, ofOpen, ofOther, expected) => {
+  const queue = new Queue();
+  const state = (snapshot: string | undefined) => (snapshot === undefined ? {} : { snapshot });
+  const [open, other] = disksOf('vm', 2).map((bundle) => ({ ...bundle, ...state(ofMachine) }));
+  const openingOf = (bundle: Bundle, snapshot: string | undefined): Opening => {
+    const { snapshot: _, ...opening } = beginOpening(bundle);
+    return { ...opening, ...state(snapshot) };
+  };
+  queue.add([bundle('vm')]);
+  queue.take();
+  queue.take(queue.split([{ bundle: open! }, { bundle: other!, opening: openingOf(other!, ofOther) }]));
+  expect(queue.joinable(openingOf(open!, ofOpen))).toBe(expected);
 });
 
 test('images that ask something come last, until only such are left', () => {

@@ -1,13 +1,17 @@
 // The images that the person has given, each with its result, and the news about those that are added or taken out.
 
 import type { MadeDisk } from 'decant/places';
-import { type Bundle, labelOf, type Sorted } from '../files/bundle.js';
+import { type Bundle, byNumber, labelOf, type Sorted } from '../files/bundle.js';
 import type { InputFile } from '../files/input-file.js';
-import type { Opening } from '../files/opening.js';
+import { beginOpening, type Opening } from '../files/opening.js';
 import { sortImages } from '../files/sorting.js';
 import type { Screen } from '../steps/screen.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
+
+/** Whether `item` is the image of `bundle`, or has its disk. */
+const isOf = ({ bundle: whole }: Item, bundle: Bundle): boolean =>
+  whole === bundle || (whole.disks ?? []).includes(bundle);
 
 /** A disk that was made, and the place that it is for. */
 export interface Made {
@@ -54,6 +58,10 @@ export class Queue {
     return this.#items.filter(({ status }) => status === 'waiting');
   }
 
+  get #current(): Item | undefined {
+    return this.#items.find(({ status }) => status === 'current');
+  }
+
   /** The names of the files that it has made: the next images get other names. */
   get made(): readonly string[] {
     return this.#made;
@@ -84,7 +92,7 @@ export class Queue {
     for (const current of this.#items) {
       if (current.status !== 'current') continue;
       current.status = 'waiting';
-      if (opening?.bundle === current.bundle) current.opening = opening;
+      if (opening && isOf(current, opening.bundle)) current.opening = opening;
     }
     if (item) Object.assign(item, { status: 'current', outcome: '' });
     return item;
@@ -130,11 +138,45 @@ export class Queue {
   }
 
   /** Replaces the current item by waiting ones at its place. Returns the ID of the first. */
-  split(bundles: Bundle[]): number {
+  split(disks: Pick<Item, 'bundle' | 'opening'>[]): number {
     const first = this.#nextId;
-    const items = bundles.map((bundle): Item => ({ id: this.#nextId++, bundle, status: 'waiting', outcome: '' }));
+    const items = disks.map((disk): Item => ({ ...disk, id: this.#nextId++, status: 'waiting', outcome: '' }));
     this.#items = this.#items.flatMap((item) => (item.status === 'current' ? items : [item]));
     return first;
+  }
+
+  /** The current item and the other disks of its archive or machine, in the order of the archive or machine. */
+  get #disks(): Item[] {
+    const top = this.#current?.bundle.top;
+    const disks = this.#items.filter(({ bundle }) => bundle.top === top && bundle.disk);
+    return disks.toSorted((one, other) => byNumber(one.bundle, other.bundle));
+  }
+
+  /**
+   * How many disks of the archive or machine `join` makes one item of; 0 unless the current item, which has `current`, is one of several,
+   * or if another state of a single disk was chosen.
+   */
+  joinable(current: Opening | undefined): number {
+    const disks = this.#disks;
+    const isChanged = ({ status, bundle, opening }: Item) => {
+      const opened = status === 'current' ? current : opening;
+      return opened !== undefined && opened.snapshot !== bundle.snapshot;
+    };
+    return disks.length > 1 && !disks.some(isChanged) ? disks.length : 0;
+  }
+
+  /** Makes the disks of the archive or machine one item, the current one. Returns the openings of the other disks. */
+  join(): Opening[] {
+    const disks = this.#disks;
+    const [first] = disks;
+    if (!first) return [];
+    const bundle: Bundle = { ...first.bundle, disks: disks.map((disk) => disk.bundle) };
+    delete bundle.disk;
+    const joined: Item = { id: this.#nextId++, bundle, status: 'current', outcome: '' };
+    this.#items = this.#items.flatMap((item) => (item === first ? [joined] : disks.includes(item) ? [] : [item]));
+    return disks
+      .filter(({ status }) => status !== 'current')
+      .map(({ bundle, opening = beginOpening(bundle) }) => opening);
   }
 
   /**
@@ -142,12 +184,12 @@ export class Queue {
    * the order of the archive or machine. `notices` are sentences about the result.
    */
   finish(outcome: string, made: Made, isDamaged: boolean, notices: string[] = []): MadeDisk[] {
-    const top = this.#items.find(({ status }) => status === 'current')?.bundle.top;
+    const top = this.#current?.bundle.top;
     this.#made.push(made.disk.file);
     this.#settle({ status: 'done', outcome, made, isDamaged, notices });
     return this.#items
       .filter(({ bundle }) => bundle.top === top)
-      .toSorted((one, other) => (one.bundle.disk?.number ?? 0) - (other.bundle.disk?.number ?? 0))
+      .toSorted((one, other) => byNumber(one.bundle, other.bundle))
       .flatMap(({ made: other }) => (other && other.place === made.place ? [other.disk] : []));
   }
 
@@ -160,9 +202,9 @@ export class Queue {
     for (const item of this.#items) if (item.status === 'current') Object.assign(item, result);
   }
 
-  /** Makes the item of `bundle` the current item again. */
+  /** Makes the item of `bundle`, or the one with its disk, the current item again. */
   resume(bundle: Bundle): void {
-    const item = this.#items.find((item) => item.bundle === bundle);
+    const item = this.#items.find((item) => isOf(item, bundle));
     if (item) Object.assign(item, { status: 'current', outcome: '' });
   }
 

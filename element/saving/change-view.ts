@@ -8,14 +8,19 @@ import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
-import { advice, type Choice, isTooSmall } from '../ways/choices.js';
+import { advice, type Choice, imagesIn, isTooSmall, knownSize } from '../ways/choices.js';
 import { snapshotPicker } from './details-view.js';
 
 export const changeFields = (state: Step<'ready'>, controls: Controls): TemplateResult => html`
+  ${state.others.length > 0 ? nothing : diskFields(state, controls)}
+  ${state.way === 'host' ? nothing : placeFields(state, controls)}
+`;
+
+/** The choices for a single disk. */
+const diskFields = (state: Step<'ready'>, controls: Controls) => html`
   ${state.image.info.snapshots.length > 0 ? snapshotPicker(controls) : nothing}
   ${outputField(state, controls)}
   ${sizeField(state, controls)}
-  ${state.way === 'host' ? nothing : placeFields(state, controls)}
 `;
 
 function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
@@ -82,8 +87,8 @@ const placeFields = (state: Step<'ready'>, controls: Controls) => html`
 `;
 
 /** The text about the cost of `choice`. */
-function costOf(choice: Choice, { image, output }: Step<'ready'>, texts: AllTexts): string {
-  const { virtualSize } = image.info;
+function costOf(choice: Choice, { output, ...images }: Step<'ready'>, texts: AllTexts): string {
+  const virtualSize = knownSize(imagesIn(images));
   if (output.compressed) return texts.compressedCost;
   if (virtualSize === undefined || output.size === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice, virtualSize) : texts.downloadCost(choice, virtualSize);

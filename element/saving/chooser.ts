@@ -1,16 +1,24 @@
 // The step that offers ways to save the disk of an open image: the proposals, and the person's choices.
 
-import type { AnyImage, OutputFormat } from 'decant';
+import type { OutputFormat } from 'decant';
+import { labelOf } from '../files/bundle.js';
 import { type NameProblem, problemSoFar, suggestName } from '../files/names.js';
-import { nameForOutput, sourcesOf } from '../files/opening.js';
+import { allOf, nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import type { SaveChoices } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
-import { listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
-import { type Destination, destinationsOf, proposed, rememberedPlace, rememberPlace } from '../ways/destinations.js';
+import { type Images, imagesIn, listChoices, type Survey, selectWay, totalSize, type Way } from '../ways/choices.js';
+import {
+  type Destination,
+  destinationsOf,
+  formatsOf,
+  proposed,
+  rememberedPlace,
+  rememberPlace,
+} from '../ways/destinations.js';
 import { type Environment, explore, newEnvironment } from '../ways/environment.js';
-import { beginSurvey, readContents, readMap } from './survey.js';
+import { beginSurvey, readContents, readMaps } from './survey.js';
 import { keptDownload } from './target.js';
 
 /** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses the findings so far. */
@@ -55,39 +63,46 @@ export class Chooser implements SaveChoices {
     return ready?.choosingTarget ? undefined : ready;
   }
 
-  /** Shows the headers of `image` at once, then the findings from the map and the browser as they arrive. */
-  async describe(image: AnyImage, turn: AbortSignal): Promise<void> {
+  /**
+   * Shows the headers of `images` at once, then the findings from their maps and the browser as they arrive. Several images have disks
+   * that become one file.
+   */
+  async describe(images: Images, turn: AbortSignal): Promise<void> {
     const opening = this.screen.opening!;
-    const survey = beginSurvey(image);
-    const show = () => this.#show(image, turn, { ...survey });
+    const [image] = images;
+    const survey = beginSurvey(
+      images,
+      allOf(opening).map(({ bundle }) => bundle.disk?.name ?? labelOf(bundle)),
+    );
+    const show = () => this.#show(images, turn, { ...survey });
     const isRemote = sourcesOf(opening).some(({ link }) => link);
     this.#destinations = [];
     this.#placesProblem = undefined;
     this.environment = { ...newEnvironment(this.screen, isRemote), wasFull: opening.wasFull ?? false };
-    this.screen.host.emit('decant-info', image.info);
+    for (const { info } of images) this.screen.host.emit('decant-info', info);
     const due = setTimeout(() => {
       survey.isDue = true;
       show();
     }, PROPOSAL_TIMEOUT);
     turn.addEventListener('abort', () => clearTimeout(due));
     // Places that appear later would move the button that the person is about to press.
-    const found = this.#findPlaces(image, turn, show);
+    const found = this.#findPlaces(images, turn, show);
     await Promise.race([found, new Promise((resolve) => setTimeout(resolve, PLACES_TIMEOUT))]);
     if (turn.aborted) return;
     show();
     const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     await Promise.all([
       found,
-      explore(this.environment, largestOutput(image), isKept, this.screen, turn, show),
-      readMap(image, turn, survey, show, () => this.screen.at('ready') !== undefined),
+      explore(this.environment, largestOutput(images), isKept, this.screen, turn, show),
+      readMaps(images, turn, survey, show, () => this.screen.at('ready') !== undefined),
       readContents(image, turn, survey, show),
     ]);
   }
 
   /** Finds the places where the disk can run. Without them, only the format can be chosen. */
-  async #findPlaces(image: AnyImage, turn: AbortSignal, show: () => void): Promise<void> {
+  async #findPlaces(images: Images, turn: AbortSignal, show: () => void): Promise<void> {
     try {
-      const found = await destinationsOf(image, this.screen.host);
+      const found = await destinationsOf(images, this.screen.host);
       if (!turn.aborted) this.#destinations = found;
     } catch (thrown) {
       if (!turn.aborted) this.#placesProblem = this.screen.texts.failure(asError(thrown));
@@ -96,23 +111,24 @@ export class Chooser implements SaveChoices {
   }
 
   /** Proposes an output: the format that the person has chosen, or else that of the place that was chosen last or is the default. */
-  #proposal(image: AnyImage): Pick<Step<'ready'>, 'output' | 'destination'> {
-    const possible = image.formats.filter(({ refusal }) => !refusal);
+  #proposal(images: Images): Pick<Step<'ready'>, 'output' | 'destination'> {
+    const possible = formatsOf(images).filter(({ refusal }) => !refusal);
     const format = possible.find(({ name }) => name === this.#format);
     const destination = format ? undefined : proposed(this.#destinations, this.#place);
     return { output: format ?? destination?.output ?? possible[0]!, destination };
   }
 
-  /** Shows the image with the current findings. Keeps the person's choices. */
-  #show(image: AnyImage, turn: AbortSignal, survey: Survey): void {
-    const { opening } = this.screen;
+  /** Shows the images with the current findings. Keeps the person's choices. */
+  #show(images: Images, turn: AbortSignal, survey: Survey): void {
+    const { opening, texts } = this.screen;
+    const [image, ...others] = images;
     const { environment } = this;
     if (!opening || !environment) return;
     const before = this.screen.at('ready');
     const destinations = this.#destinations;
     const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.choosingTarget);
-    const { output, destination } = isNew ? this.#proposal(image) : before;
-    const choices = listChoices(image.info, output, survey, environment, this.screen);
+    const { output, destination } = isNew ? this.#proposal(images) : before;
+    const choices = listChoices(totalSize(images), output, survey, environment, this.screen);
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const selection = selectWay(choices, before, this.#way, isDue, environment);
     const sources = sourcesOf(opening).map(({ file }) => file.name);
@@ -128,7 +144,9 @@ export class Chooser implements SaveChoices {
       // A question applies to one way only.
       ...(before?.way === selection.way ? {} : { asking: undefined }),
       name: opening.outputName ?? suggested(),
+      label: others.length > 0 ? opening.top.file.name : (image.info.name ?? texts.image),
       image,
+      others,
       survey,
       choices,
       ...selection,
@@ -178,11 +196,11 @@ export class Chooser implements SaveChoices {
     this.#useOutput(this.ready, output, undefined);
   }
 
-  #useOutput({ image, survey }: Step<'ready'>, output: OutputFormat, destination: Destination | undefined): void {
+  #useOutput(before: Step<'ready'>, output: OutputFormat, destination: Destination | undefined): void {
     const { turn } = this.screen;
     this.change(turn, { output, destination, asking: undefined });
     // The suggested name and the ways to save depend on the output.
-    this.#show(image, turn, survey);
+    this.#show(imagesIn(before), turn, before.survey);
     const ready = this.screen.at('ready');
     if (ready) this.change(turn, { nameProblem: problemSoFar(ready.name, this.screen.texts) });
   }
@@ -214,9 +232,10 @@ export class Chooser implements SaveChoices {
     this.#way = undefined;
     environment[`${way}Obstacle`] = texts.pickerFailed;
     if (way === 'folder') environment.dialogObstacle ??= texts.pickerFailed;
-    this.#show(ready.image, turn, ready.survey);
+    this.#show(imagesIn(ready), turn, ready.survey);
   }
 }
 
-/** The size of the largest output whose size is known before the conversion, in bytes. */
-const largestOutput = (image: AnyImage): number => Math.max(...image.formats.map(({ size = 0 }) => size));
+/** The size of the largest output whose size is known before the conversion, in bytes. The disks in one file have about this size too. */
+const largestOutput = (images: Images): number =>
+  images.reduce((sum, { formats }) => sum + Math.max(...formats.map(({ size = 0 }) => size)), 0);

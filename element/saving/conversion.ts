@@ -19,7 +19,7 @@ import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
 import { noticesOf } from '../steps/warnings.js';
 import { guardWork } from '../ways/busy-tab.js';
-import { diskChange, diskSize } from '../ways/choices.js';
+import { diskChange, imagesIn, knownSize, totalSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
 import type { Chooser } from './chooser.js';
@@ -64,13 +64,13 @@ export class Conversion {
     private readonly ready: Step<'ready'>,
     private readonly target: Target,
   ) {
-    const { image, survey, destination } = ready;
+    const { label, survey, destination } = ready;
     const { picture, contents } = survey;
     this.#turn = screen.turn;
     this.#opening = screen.opening;
     this.#environment = chooser.environment;
     this.#method = methodOf(target);
-    this.#shown = { name: image.info.name ?? screen.texts.image, target, picture, destination, contents };
+    this.#shown = { name: label, target, picture, destination, contents };
   }
 
   cancel(): void {
@@ -117,12 +117,13 @@ export class Conversion {
 
   /** Measures the progress. `taken` counts the bytes of a stream that the browser has taken. */
   #meter(taken: (() => number) | undefined): ProgressMeter {
-    const { image, survey, output } = this.ready;
+    const { survey, output } = this.ready;
+    const images = imagesIn(this.ready);
     const { rates, isRemote = false, measured = [] } = this.#environment ?? {};
-    const isSized = image.info.virtualSize !== undefined;
+    const isSized = knownSize(images) !== undefined;
     return new ProgressMeter({
       method: this.#method,
-      virtualSize: diskSize(image.info),
+      virtualSize: totalSize(images),
       data: survey.complete && isSized ? survey.data : undefined,
       rates,
       isMeasured: !isRemote && measured.includes(this.#method),
@@ -133,7 +134,7 @@ export class Conversion {
   }
 
   async #write(output: Output, signal: AbortSignal, meter: ProgressMeter): Promise<Result> {
-    const { image, output: format } = this.ready;
+    const { image, others, output: format } = this.ready;
     const { picture } = this.#shown;
     const onProgress = (progress: Progress) => {
       meter.update(progress);
@@ -144,7 +145,7 @@ export class Conversion {
     const result = await image.convert(output, {
       format: format.name,
       formatOptions: format.recommended,
-      ...diskChange(this.ready),
+      ...(others.length > 0 ? { disks: others } : diskChange(this.ready)),
       signal,
       onProgress,
       resume: this.target.kind === 'stored' && this.target.kept !== undefined,
@@ -174,7 +175,9 @@ export class Conversion {
     const outcome = [texts.queued.saved(this.target), ...lost].join('. ');
     const notices = noticesOf(result, texts);
     const made = this.queue.finish(outcome, { disk, place: destination?.name }, lostBytes > 0, notices);
-    for (const range of result.lost) this.#shown.picture?.lose(range);
+    const startOf = (number: number) => totalSize(imagesIn(this.ready).slice(0, number - 1));
+    for (const range of result.lost)
+      this.#shown.picture?.lose({ ...range, start: startOf(range.disk ?? 1) + range.start });
     const { rates } = this.#environment ?? {};
     this.screen.send(this.#turn, 'converted', {
       ...this.#shown,

@@ -1,6 +1,6 @@
 // The details of an image, its snapshots, and the ranges that a result has lost.
 
-import { type Result, shownText } from 'decant';
+import { type AnyImage, type Result, shownText } from 'decant';
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import { imageFiles } from '../files/opening.js';
@@ -8,6 +8,7 @@ import { facts, noticeView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
+import { imagesIn, knownSize } from '../ways/choices.js';
 
 /** The list of the states of the disk. A choice opens the state. */
 export function snapshotPicker(controls: Controls): TemplateResult {
@@ -28,22 +29,46 @@ export function snapshotPicker(controls: Controls): TemplateResult {
   `;
 }
 
+export const detailsView = (state: Step<'ready'>, controls: Controls): TemplateResult =>
+  state.others.length > 0 ? disksDetails(state, controls) : imageDetails(state, controls);
+
+/** The data of the disks that was found so far, if their size is known. */
+function dataOf({ survey, ...images }: Step<'ready'>, texts: AllTexts): string | undefined {
+  if (knownSize(imagesIn(images)) === undefined) return undefined;
+  return survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data);
+}
+
+const sizeOf = (bytes: number | undefined, texts: AllTexts): string =>
+  bytes === undefined ? texts.unknownSize : texts.size(bytes);
+
+const machineOf = ({ info }: AnyImage): string | undefined =>
+  info.machine === undefined ? undefined : shownText(info.machine);
+
+/** The machine, and the format and size of each disk. */
+function disksDetails(state: Step<'ready'>, { texts }: Controls): TemplateResult {
+  const images = imagesIn(state);
+  const diskFact = ({ info }: AnyImage, at: number): [string, string] => [
+    shownText(state.survey.picture?.layerNames[at] ?? info.name ?? texts.image),
+    [sizeOf(info.virtualSize, texts), texts.formatValue(info)].join(', '),
+  ];
+  return facts([[texts.machine, machineOf(state.image)], ...images.map(diskFact), [texts.data, dataOf(state, texts)]]);
+}
+
 /** The image's format, sizes, layers and partitions. */
-export function detailsView({ image, survey }: Step<'ready'>, controls: Controls): TemplateResult {
+function imageDetails(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
+  const { image, survey } = state;
   const { info } = image;
-  const isSized = info.virtualSize !== undefined;
-  const data = survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data);
   return html`
     ${facts([
       [texts.format, texts.formatValue(info)],
-      [texts.machine, info.machine === undefined ? undefined : shownText(info.machine)],
-      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
+      [texts.machine, machineOf(image)],
+      [texts.virtualSize, sizeOf(info.virtualSize, texts)],
       [
         texts.fileSize,
         info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, controls.opening)),
       ],
-      [texts.data, isSized ? data : undefined],
+      [texts.data, dataOf(state, texts)],
       [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
       [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
     ])}

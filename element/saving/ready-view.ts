@@ -9,7 +9,7 @@ import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
 import { isTooSmall } from '../ways/choices.js';
-import { fits } from '../ways/destinations.js';
+import { fits, placeTakesSeveral, takesSeveral } from '../ways/destinations.js';
 import { askingView } from './asking-view.js';
 import { changeFields } from './change-view.js';
 import { placesView } from './destinations-view.js';
@@ -20,7 +20,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
   const { survey, destinations, placesProblem } = state;
   const warnings = [...outputWarnings(state, texts), ...imageWarnings(state, controls)];
   return html`
-    ${heading(`${nameOf(state, texts)} → ${shownText(state.name)}`)}
+    ${heading(`${shownText(state.label)} → ${shownText(state.name)}`)}
     ${destinations.length > 0 ? placesView(state, controls) : nothing}
     ${placesProblem ? noticeView(placesProblem) : nothing}
     ${convertLine(state, controls)}
@@ -34,44 +34,60 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
       ${detailsView(state, controls)}
     </details>
     <div class="actions">
+      ${state.others.length > 0 ? html`<button part="button" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.separateDisks()}>${texts.separateDisks}</button>` : nothing}
       <button class="link" part="button link" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
 }
 
-const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(image.info.name ?? texts.image);
-
-/** What will be made, and the button. */
+/** What will be made, and the buttons. */
 function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { choosingTarget, picking, destination } = state;
-  const waiting = controls.imagesWaiting;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
   const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
   const cannot = !state.way || choosingTarget;
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
+  const joinable = canJoin(state) ? controls.joinable : 0;
+  const joins = joinable > 0 && takesSeveral(state.output);
+  const isPrimary = !questionLeadsOn && !joins;
+  // With this format, the disks of a machine are meant for one file.
+  const waiting = joins && controls.imagesWaiting < joinable ? 0 : controls.imagesWaiting;
   const hasFit = destination && !controls.opening?.snapshot && !controls.isSalvage && fits(state.image, destination);
   return html`
     <div class="line">
       <p>
         ${lineOf(state, texts)}
-        ${hasFit ? html`<br /><strong class="good">${texts.fits(nameOf(state, texts), texts.placeLabel(destination))}</strong>` : nothing}
+        ${hasFit ? html`<br /><strong class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</strong>` : nothing}
         ${why ? html`<br /><span class="quiet" id="why">${why}</span>` : nothing}
       </p>
-      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${texts.convert}</button>
+      ${joins ? joinButton(joinable, state, controls) : nothing}
+      <button class=${isPrimary ? 'primary' : ''} part=${isPrimary ? 'button primary' : 'button'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${joins ? texts.convertDisk : texts.convert}</button>
       ${waiting > 0 && state.way !== 'dialog' ? html`<button part="button" aria-disabled=${cannot ? 'true' : nothing} @click=${() => controls.convertAll()}>${texts.convertAll(waiting + 1)}</button>` : nothing}
+      ${joinable > 0 && !joins ? joinButton(joinable, state, controls) : nothing}
     </div>
   `;
 }
 
+/** The button that opens all disks of the machine; the primary one if the chosen format takes several disks. */
+function joinButton(disks: number, { output, choosingTarget }: Step<'ready'>, controls: Controls): TemplateResult {
+  const style = takesSeveral(output) ? 'primary' : '';
+  return html`<button class=${style} part=${`button ${style}`} aria-disabled=${choosingTarget ? 'true' : nothing} @click=${() => controls.joinDisks()}>${controls.texts.joinDisks(disks)}</button>`;
+}
+
+/** Whether the format, or the place, takes several disks in one file. */
+const canJoin = ({ output, destination }: Step<'ready'>): boolean =>
+  takesSeveral(output) || (destination !== undefined && placeTakesSeveral(destination.name));
+
 /** The format, the size, the time and the way to save, as far as they are known. */
-function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
+function lineOf({ others, output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
   const isKnown = choice !== undefined && output.size !== undefined;
-  return [what, isKnown && texts.estimate(choice), way && way !== 'host' && texts.ways[way]]
+  const disks = others.length > 0 && texts.joined(others.length + 1);
+  return [disks, what, isKnown && texts.estimate(choice), way && way !== 'host' && texts.ways[way]]
     .filter(Boolean)
     .join(' · ');
 }

@@ -4,41 +4,50 @@ import type { AnyImage } from 'decant';
 import { contentsOf } from 'decant/contents';
 import { DiskPicture } from '../picture/disk-picture.js';
 import type { Survey } from '../ways/choices.js';
-import { diskSize } from '../ways/choices.js';
+import { diskSize, knownSize, totalSize } from '../ways/choices.js';
 
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
 const SHOW_INTERVAL = 100;
 
-/** The survey of `image` before anything is read. */
-export function beginSurvey({ info: { virtualSize, layers } }: AnyImage): Survey {
+/** The survey of `images` before anything is read. The picture of several disks has a colour for each, as for layers. */
+export function beginSurvey(images: readonly AnyImage[], names: string[]): Survey {
   const survey = { data: 0, compressed: 0, lost: 0, complete: false, isDue: false };
-  const names = layers.map(({ name }) => name);
-  return virtualSize === undefined ? survey : { ...survey, picture: new DiskPicture(virtualSize, names) };
+  const virtualSize = knownSize(images);
+  const [image] = images;
+  const layers = images.length > 1 ? names : (image?.info.layers.map(({ name }) => name) ?? []);
+  return virtualSize === undefined ? survey : { ...survey, picture: new DiskPicture(virtualSize, layers) };
 }
 
 /**
- * Reads the map of `image` into `survey`, and calls `show` now and then. Stops when `isWanted` is false: a conversion reads the
- * whole map itself, and reports the same failures.
+ * Reads the maps of `images` into `survey`, and calls `show` now and then. Stops when `isWanted` is false: a conversion reads the
+ * whole maps itself, and reports the same failures.
  */
-export async function readMap(
-  image: AnyImage,
+export async function readMaps(
+  images: readonly AnyImage[],
   signal: AbortSignal,
   survey: Survey,
   show: () => void,
   isWanted: () => boolean,
 ): Promise<void> {
   let shown = performance.now();
-  if (image.streamed) survey.data = diskSize(image.info);
-  try {
+  const isRead = async (image: AnyImage, number: number, start: number): Promise<boolean> => {
+    if (image.streamed) survey.data += diskSize(image.info);
     for await (const extent of image.streamed ? [] : image.map({ signal })) {
-      if (signal.aborted || !isWanted()) return;
-      survey.picture?.add(extent);
+      if (signal.aborted || !isWanted()) return false;
+      const placed = { ...extent, start: start + extent.start, depth: number };
+      survey.picture?.add(images.length > 1 ? placed : extent);
       if (extent.kind === 'lost') survey.lost += extent.length;
       if (extent.kind === 'data') survey.data += extent.length;
       if (extent.kind === 'data' && extent.compressed) survey.compressed += extent.length;
       if (performance.now() - shown < SHOW_INTERVAL) continue;
       show();
       shown = performance.now();
+    }
+    return true;
+  };
+  try {
+    for (const [at, image] of images.entries()) {
+      if (!(await isRead(image, at, totalSize(images.slice(0, at))))) return;
     }
   } catch (thrown) {
     if (isWanted()) throw thrown;

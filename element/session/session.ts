@@ -6,7 +6,7 @@ import { recall } from '../failures/interrupted.js';
 import { labelOf } from '../files/bundle.js';
 import { pickFiles } from '../files/dropped.js';
 import { type InputFile, inputOf, plain } from '../files/input-file.js';
-import type { FileNeed, Opening } from '../files/opening.js';
+import { allOf, type FileNeed, type Opening } from '../files/opening.js';
 import { LinkEntry } from '../opening/link-entry.js';
 import { Opener } from '../opening/opener.js';
 import { Queue } from '../queue/queue.js';
@@ -217,7 +217,7 @@ export class Session implements Controls {
   }
 
   get isSalvage(): boolean {
-    return this.opening?.salvage ?? false;
+    return this.opening !== undefined && allOf(this.opening).some(({ salvage }) => salvage);
   }
 
   chooseDisks(indexes: number[]): void {
@@ -230,11 +230,28 @@ export class Session implements Controls {
     }
     const { bundle, companions, snapshot } = opening;
     const disks = indexes.map((at) => ({
-      ...bundle,
-      companions,
-      disk: { number: at + 1, name: asked.disks[at]!.name },
-      ...(snapshot === undefined ? {} : { snapshot }),
+      bundle: {
+        ...bundle,
+        companions,
+        disk: { number: at + 1, name: asked.disks[at]!.name },
+        ...(snapshot === undefined ? {} : { snapshot }),
+      },
     }));
+    this.openNext(this.queue.split(disks));
+  }
+
+  get joinable(): number {
+    return this.#screen.at('ready') ? this.queue.joinable(this.opening) : 0;
+  }
+
+  joinDisks(): void {
+    this.#step(() => this.#opener.openTogether());
+  }
+
+  separateDisks(): void {
+    if (!this.opening || this.isBusy) return;
+    const { outputName: _, ...opening } = this.opening;
+    const disks = allOf(opening).map((disk) => ({ bundle: disk.bundle, opening: { ...disk, beside: [] } }));
     this.openNext(this.queue.split(disks));
   }
 

@@ -46,8 +46,7 @@ const done = (kind: Target['kind'], lostBytes = 0): State => ({
   tooLate: false,
 });
 
-const ready = (picking: boolean): State =>
-  ({ step: 'ready', image: imageOf({ name: 'a\u202eb.qcow2' }), picking }) as Step<'ready'>;
+const ready = (picking: boolean): State => ({ step: 'ready', label: 'a\u202eb.qcow2', picking }) as Step<'ready'>;
 const needs = (notice?: string): State => ({ step: 'needs', image: imageOf(), notice }) as Step<'needs'>;
 
 const stopping = `Stopping disk.qcow2`;

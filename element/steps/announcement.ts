@@ -100,8 +100,9 @@ export function windowTitle(state: State, texts: AllTexts, overall?: Overall): s
     case 'disks':
       return shownText(state.name);
     case 'needs':
-    case 'ready':
       return shownText(state.image.info.name ?? texts.image);
+    case 'ready':
+      return shownText(state.label);
     case 'empty':
       return undefined;
   }

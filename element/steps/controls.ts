@@ -50,6 +50,8 @@ export interface Controls {
   /** Whether the images are converted one after the other, without a step of the person. */
   readonly isConvertingAll: boolean;
   readonly isSalvage: boolean;
+  /** How many disks of the archive or machine that is shown can become one file together; 0 unless the person has chosen several. */
+  readonly joinable: number;
   /** The snapshots of the image or the machine that is shown. */
   readonly snapshots: readonly Snapshot[];
   /** The index of the open snapshot in the list; -1 is the active disk. */
@@ -83,6 +85,10 @@ export interface Controls {
   chooseSnapshot(at: number): void;
   /** Queues the disks at these indexes of the list in place of their archive, and opens the first. */
   chooseDisks(indexes: number[]): void;
+  /** Opens the other disks of the archive or machine that is shown, to convert all to one file. */
+  joinDisks(): void;
+  /** Opens the first of these disks, to convert each to its own file. */
+  separateDisks(): void;
   /** Uses the file that is offered as the missing disk `name` of the machine. */
   useAsDisk(name: string): void;
   /** Unpacks the image that is packed. */

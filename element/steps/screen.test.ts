@@ -1,15 +1,18 @@
 // Turns: the late results of an earlier turn are ignored.
 
 import { expect, test, vi } from 'vitest';
-import { imageOf, screenIn } from '../element.test-support.js';
+import { imageOf, inputNamed, screenIn } from '../element.test-support.js';
+import { beginOpening } from '../files/opening.js';
 import { Screen } from './screen.js';
+
+const opening = (name: string) => beginOpening({ top: inputNamed(name), companions: [], called: [name] });
 
 test('a new turn ends the previous one, closes its image and shows its first state', () => {
   const changed = vi.fn();
   const screen = new Screen(screenIn().screen.host, changed);
   const first = screen.turn;
   const close = vi.fn(async () => {});
-  screen.hold(imageOf({}, { close }));
+  screen.hold(imageOf({}, { close }), opening('disk.qcow2'));
   const second = screen.begin('chosen', { name: 'disk.qcow2' });
   expect([first.aborted, second.aborted]).toEqual([true, false]);
   expect(close).toHaveBeenCalledTimes(1);
@@ -17,6 +20,23 @@ test('a new turn ends the previous one, closes its image and shows its first sta
   expect(changed).toHaveBeenCalledTimes(1);
   screen.begin('left', {});
   expect(close).toHaveBeenCalledTimes(1);
+});
+
+test('the images of other disks for the same file stay open', () => {
+  const { screen } = screenIn();
+  const closed: string[] = [];
+  const image = (name: string) => imageOf({ name }, { close: async () => void closed.push(name) });
+  const [first, second] = [opening('a.qcow2'), opening('b.qcow2')];
+  screen.begin('chosen', { name: 'a' }, first);
+  screen.hold(image('a'), first);
+  const both = { ...second, beside: [first] };
+  screen.begin('chosen', { name: 'b' }, both);
+  screen.hold(image('b'), both);
+  expect([closed, screen.imageOf(first)?.info.name, screen.imageOf(both)?.info.name]).toEqual([[], 'a', 'b']);
+  screen.begin('chosen', { name: 'b' }, { ...both });
+  expect([closed, screen.imageOf(both)]).toEqual([['b'], undefined]);
+  screen.begin('left', {});
+  expect(closed).toEqual(['b', 'a']);
 });
 
 test('states from a turn that is over are ignored', () => {
@@ -54,6 +74,6 @@ test('a waiting server is shown until the turn is over', () => {
 
 test('an image that cannot be closed causes no error', () => {
   const { screen } = screenIn();
-  screen.hold(imageOf({}, { close: () => Promise.reject(new Error('the worker has died')) }));
+  screen.hold(imageOf({}, { close: () => Promise.reject(new Error('the worker has died')) }), opening('disk.qcow2'));
   expect(() => screen.begin('left', {})).not.toThrow();
 });

@@ -2,7 +2,7 @@
 // are ignored.
 
 import { type AnyImage, DecantError, type Waiting } from 'decant';
-import type { Opening } from '../files/opening.js';
+import type { DiskOpening, Opening } from '../files/opening.js';
 import { english } from '../texts/english.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Host } from '../ways/environment.js';
@@ -35,7 +35,8 @@ export class Screen {
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();
-  #image: AnyImage | undefined;
+  /** The open images of the turn. */
+  readonly #images = new Map<DiskOpening, AnyImage>();
 
   /** Calls `changed` after every change of what is shown. */
   constructor(
@@ -66,18 +67,30 @@ export class Screen {
   begin<B extends Beginning>(event: B, fields: Fields<(typeof BEGINNINGS)[B]['to']>, opening?: Opening): AbortSignal {
     this.#turn.abort();
     this.#turn = new AbortController();
-    // Closing also ends a conversion. It fails only if a worker has died, and then nothing is left to close.
-    this.#image?.close().catch(() => {});
-    this.#image = undefined;
+    this.#closeAllBut(opening?.beside ?? []);
     this.waiting = undefined;
     this.opening = opening;
     this.#show({ ...fields, step: BEGINNINGS[event].to } as State);
     return this.turn;
   }
 
-  /** Closes `image` when this turn ends. */
-  hold(image: AnyImage): void {
-    this.#image = image;
+  /** Keeps `image`, that of the turn, open until a turn that does not need it. */
+  hold(image: AnyImage, opening: DiskOpening): void {
+    this.#images.set(opening, image);
+  }
+
+  /** The image of `opening`, if it is open. */
+  imageOf(opening: DiskOpening): AnyImage | undefined {
+    return this.#images.get(opening);
+  }
+
+  #closeAllBut(kept: readonly DiskOpening[]): void {
+    for (const [opening, image] of this.#images) {
+      if (kept.includes(opening)) continue;
+      this.#images.delete(opening);
+      // Closing also ends a conversion. It fails only if a worker has died, and then nothing is left to close.
+      image.close().catch(() => {});
+    }
   }
 
   /** Shows the step that follows `event`. Ignored if the turn is over, or if the event does not belong to the step. */

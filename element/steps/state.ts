@@ -147,7 +147,11 @@ export type State =
   | { step: 'unlocking'; name: string; share: number }
   | (Selection & {
       step: 'ready';
+      /** What the image, or the machine of several disks, is called on the screen. */
+      label: string;
       image: AnyImage;
+      /** The images of the further disks that become the same file, in their order. */
+      others: readonly AnyImage[];
       survey: Survey;
       choices: Choice[];
       /** The places where disks run; empty until they are known. */

@@ -23,6 +23,7 @@ const ready = (more: Partial<Step<'ready'>> = {}, info: Partial<Info> = {}): Ste
   ({
     step: 'ready',
     image: imageOf(info, { formats: GROWING }),
+    others: [],
     survey,
     choices: [],
     output: OUTPUTS[0],
@@ -53,6 +54,34 @@ for (const [what, state, session, expected] of [
   ['an extension of no format', ready({ name: 'mine.img' }), {}, []],
   ['the extension of the format', ready({ name: 'a.tar.gz', output: outputOf('tar.gz', '.tar.gz') }), {}, []],
   ['another tab', ready({ otherTab: true }), {}, [english.otherTab]],
+  [
+    'several disks',
+    ready(
+      {
+        others: [imageOf({ name: 'vm.tar: b', safety: [{ code: 'shared-bytes', fields: {}, message: 'It is odd' }] })],
+      },
+      { name: 'vm.tar: a', unusedCompanions: ['c'] },
+    ),
+    {},
+    ['vm.tar: a: Not used: c.', 'vm.tar: b: It is odd.'],
+  ],
+  [
+    'several disks of a machine that lacks one',
+    ready({
+      image: imageOf(
+        {},
+        {
+          members: [
+            { name: 'a', size: 1 },
+            { name: 'b', size: 0, missing: true },
+          ],
+        },
+      ),
+      others: [imageOf()],
+    }),
+    {},
+    [english.withoutDisks(['b'])],
+  ],
   ['a salvage', ready(), { isSalvage: true }, [english.salvaging(0)]],
   [
     'files that were handed over',

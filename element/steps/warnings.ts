@@ -1,9 +1,10 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
-import type { AnyImage, Result } from 'decant';
+import { type AnyImage, type Result, shownText } from 'decant';
 import { render } from 'lit';
 import { downloadName, nameProblem } from '../files/names.js';
 import type { AllTexts } from '../types.texts.js';
+import { imagesIn } from '../ways/choices.js';
 import { spoken } from './common-views.js';
 import type { Controls } from './controls.js';
 import type { State, Step, Warning } from './state.js';
@@ -25,23 +26,36 @@ export function smallerLayers({ layers }: AnyImage['info'], texts: AllTexts): st
 }
 
 /** The warnings about the image, above the choices. */
-export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, controls: Controls): Warning[] {
+export function imageWarnings({ survey, otherTab, ...images }: Step<'ready'>, controls: Controls): Warning[] {
   const { texts, isSalvage } = controls;
-  const { info } = image;
-  const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
+  const all = imagesIn(images);
+  const missing = all.length > 1 ? images.image.members.flatMap((disk) => (disk.missing ? disk.name : [])) : [];
   return [
-    ...[...new Set(safety.map((notice) => texts.notice(notice)))].map((text, at) => ({ id: `safety ${at}`, text })),
-    ...smallerLayers(info, texts).map((text, at) => ({ id: `layer ${at}`, text })),
-    ...only(info.unusedCompanions.length > 0, 'unused', () => texts.unused(info.unusedCompanions)),
+    ...only(missing.length > 0, 'missing', () => texts.withoutDisks(missing)),
+    ...all.flatMap(({ info }, at) => contentWarnings(info, at, all.length > 1, texts)),
     ...only(isSalvage, 'salvage', () => texts.salvaging(survey.lost)),
     ...only(otherTab, 'other tab', () => texts.otherTab),
   ];
 }
 
+/** The warnings about the image with the index `at`; with its name if there are several. */
+function contentWarnings(info: AnyImage['info'], at: number, isNamed: boolean, texts: AllTexts): Warning[] {
+  const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
+  const warning = (id: string, text: string): Warning => ({
+    id: `${id} of ${at}`,
+    text: isNamed ? `${shownText(info.name ?? texts.image)}: ${text}` : text,
+  });
+  return [
+    ...[...new Set(safety.map((notice) => texts.notice(notice)))].map((text, at) => warning(`safety ${at}`, text)),
+    ...smallerLayers(info, texts).map((text, at) => warning(`layer ${at}`, text)),
+    ...(info.unusedCompanions.length > 0 ? [warning('unused', texts.unused(info.unusedCompanions))] : []),
+  ];
+}
+
 /** The warnings about the chosen output format. */
 export const outputWarnings = ({ output }: Step<'ready'>, texts: AllTexts): Warning[] =>
-  output.notices.map((notice) => ({
-    id: `output ${output.name} ${notice.code}`,
+  output.notices.map((notice, at) => ({
+    id: `output ${output.name} ${notice.code} ${at}`,
     text: texts.notice(notice),
   }));
 

@@ -104,6 +104,12 @@ export const english: AllTexts = {
 
   queue: 'Queue',
   convertAll: (images) => `Convert all ${images}`,
+  joinDisks: (disks) => `All ${disks} disks in one OVA`,
+  convertDisk: 'Only this disk',
+  separateDisks: 'A file for each disk',
+  joined: (disks) => `${disks} disks`,
+  withoutDisks: (names) =>
+    `Not in the OVA, because ${names.length === 1 ? 'its file is' : 'their files are'} missing: ${list(names)}.`,
   allDone: (done, all) => `${done} of ${all} converted`,
   notAll: (names) => `Not converted: ${list(names)}.`,
   someDamaged: (names) => `Converted, but damaged: ${list(names)}.`,

@@ -114,6 +114,12 @@ export const german: AllTexts = {
 
   queue: 'Warteschlange',
   convertAll: (images) => `Alle ${images} genauso`,
+  joinDisks: (disks) => `Alle ${disks} Platten in eine OVA`,
+  convertDisk: 'Nur diese Platte',
+  separateDisks: 'Eine Datei je Platte',
+  joined: (disks) => `${disks} Platten`,
+  withoutDisks: (names) =>
+    `Nicht in der OVA, weil ${names.length === 1 ? 'die Datei fehlt' : 'die Dateien fehlen'}: ${list(names)}.`,
   allDone: (done, all) => `${done} von ${all} konvertiert`,
   notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
   someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,

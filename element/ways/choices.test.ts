@@ -4,7 +4,16 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { outputOf, screenIn } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { advice, bestChoice, type Choice, diskChange, isTooSmall, listChoices, type Survey } from './choices.js';
+import {
+  advice,
+  bestChoice,
+  type Choice,
+  diskChange,
+  diskSize,
+  isTooSmall,
+  listChoices,
+  type Survey,
+} from './choices.js';
 import { type Environment, explore, newEnvironment } from './environment.js';
 
 /** The free bytes of the private storage. */
@@ -56,7 +65,7 @@ const all: Environment = {
 const { screen } = screenIn();
 
 const list = (environment: Partial<Environment>, of: Partial<Survey> = {}, output = raw): Choice[] =>
-  listChoices(info, output, { ...survey, ...of }, { ...all, ...environment }, screen);
+  listChoices(diskSize(info), output, { ...survey, ...of }, { ...all, ...environment }, screen);
 const download = (...args: Parameters<typeof list>): Choice => list(...args).at(-1)!;
 
 test('a folder takes the space of the data, a download the space of the disk', () => {
@@ -314,7 +323,7 @@ test('if the page saves disks itself, the browser is not explored', async () => 
     () => {},
   );
   expect(tried).toEqual([]);
-  expect(listChoices(info, raw, survey, environment, screen)).toEqual([{ way: 'host', method: 'host' }]);
+  expect(listChoices(diskSize(info), raw, survey, environment, screen)).toEqual([{ way: 'host', method: 'host' }]);
 });
 
 test('an estimated speed gives no advice, and the speed of a network is not shown', () => {

@@ -1,6 +1,6 @@
 // The ways to save a disk in this browser, their costs, and the best one.
 
-import type { AnyInfo, OutputFormat } from 'decant';
+import type { AnyImage, AnyInfo, OutputFormat } from 'decant';
 import type { Contents } from 'decant/contents';
 import type { DiskPicture } from '../picture/disk-picture.js';
 import { LEAST_ROOM } from '../texts/wording.js';
@@ -29,6 +29,22 @@ export interface Survey {
 
 /** The virtual size. If it is known only at the end, the size of the file, since the disk is rarely smaller. */
 export const diskSize = ({ virtualSize, fileSize = 0 }: AnyInfo): number => virtualSize ?? fileSize;
+
+/** The images whose disks are converted, in the order of the disks: one, or several whose disks become one file. */
+export type Images = readonly [AnyImage, ...AnyImage[]];
+
+export const imagesIn = ({ image, others }: { image: AnyImage; others: readonly AnyImage[] }): Images => [
+  image,
+  ...others,
+];
+
+/** The virtual size of all disks; `undefined` if it is known only at the end. */
+export const knownSize = (images: readonly AnyImage[]): number | undefined =>
+  images.some(({ info }) => info.virtualSize === undefined) ? undefined : totalSize(images);
+
+/** The size of all disks, as `diskSize` determines it. */
+export const totalSize = (images: readonly AnyImage[]): number =>
+  images.reduce((sum, { info }) => sum + diskSize(info), 0);
 
 /** How the disk is changed: it gets the size that the person has chosen, and its GPT follows, if it may have one. */
 export const diskChange = ({
@@ -81,11 +97,11 @@ export interface Choice {
 }
 
 /**
- * Lists all ways to save `output`. The browser's save dialog is offered only if no folder can be picked, because the dialog
+ * Lists all ways to save `output`, of disks of `virtualSize` bytes. The browser's save dialog is offered only if no folder can be picked, because the dialog
  * empties an existing file that is picked there.
  */
 export function listChoices(
-  info: AnyInfo,
+  virtualSize: number,
   output: OutputFormat,
   survey: Survey,
   environment: Environment,
@@ -93,7 +109,6 @@ export function listChoices(
 ): Choice[] {
   if (host.output) return [{ way: 'host', method: 'host' }];
   const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
-  const virtualSize = diskSize(info);
   const bound = survey.complete ? {} : { atLeast: true };
   const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
@@ -107,14 +122,14 @@ export function listChoices(
   const because = (obstacle: string | undefined) => (obstacle === undefined ? {} : { obstacle });
   const choices = [choice('folder', 'picked', because(folderObstacle))];
   if (folderObstacle !== undefined && dialogObstacle === undefined) choices.push(choice('dialog', 'picked', {}));
-  const { method, ...more } = downloading(info, output, survey, environment, texts);
+  const { method, ...more } = downloading(virtualSize, output, survey, environment, texts);
   choices.push(choice('download', method, more));
   return choices;
 }
 
 /** Chooses how a download is made, or says why it is impossible. */
 function downloading(
-  info: AnyInfo,
+  virtualSize: number,
   output: OutputFormat,
   survey: Survey,
   { rates, fits, room, wasFull, stream, folderObstacle, downloadObstacle }: Environment,
@@ -136,7 +151,7 @@ function downloading(
   if (wasFull) return streams ? { method: 'streamed' } : { method: 'stored', fit: 'unlikely' };
   if (!streams || !rates || !survey.complete) return { method: 'stored' };
   const seconds = (method: Method) => {
-    const { converting, copying } = predict(rates, method, diskSize(info), survey.data);
+    const { converting, copying } = predict(rates, method, virtualSize, survey.data);
     return converting + copying;
   };
   return { method: seconds('streamed') < seconds('stored') ? 'streamed' : 'stored' };

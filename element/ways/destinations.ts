@@ -1,7 +1,9 @@
 // The places where the disk can run, the output for each, and the proposed place.
 
 import type { AnyImage, OutputFormat } from 'decant';
+import { places as knownPlaces } from 'decant/places';
 import type { OwnPlace } from '../types.element.js';
+import type { Images } from './choices.js';
 import type { Host } from './environment.js';
 
 /** A place where disks run, and the output for it. */
@@ -32,21 +34,50 @@ export function rememberPlace(name: string): void {
   }
 }
 
-/** Lists the places of `image`: those that the page wants, or all. */
-export async function destinationsOf(image: AnyImage, { places: wanted, output }: Host): Promise<Destination[]> {
+/** The format whose files may have several disks. */
+const SEVERAL_DISKS = 'ova';
+
+/** Whether a file in the format may have several disks. */
+export const takesSeveral = ({ name }: Pick<OutputFormat, 'name'>): boolean => name === SEVERAL_DISKS;
+
+/** Whether the place called `name` accepts a file with several disks. */
+export const placeTakesSeveral = (name: string): boolean =>
+  knownPlaces.some((place) => place.name === name && place.formats.some(takesSeveral));
+
+/** The formats that the disks of `images` can become: for several, those whose files may have several disks. */
+export function formatsOf([image, ...others]: Images): OutputFormat[] {
+  if (others.length === 0) return image.formats;
+  // A conversion says which of the disks is refused, and why.
+  return image.formats.filter(takesSeveral).map(({ refusal: _, ...format }) => ({
+    ...format,
+    notices: [image, ...others].flatMap(({ formats }) =>
+      formats.filter(takesSeveral).flatMap(({ notices }) => notices),
+    ),
+  }));
+}
+
+/** Lists the places for the disks of `images`: those that the page wants, or all. */
+export async function destinationsOf(images: Images, { places: wanted, output }: Host): Promise<Destination[]> {
   // A page that takes the disk is the place, unless it says more.
   if (wanted ? wanted.length === 0 : output) return [];
-  const all = (await image.places()).flatMap((place) => destination(image, place));
+  const [image, ...others] = images;
+  const formats = formatsOf(images);
+  const found = await image.places();
+  const fitting = others.length === 0 ? found : found.filter(({ name }) => placeTakesSeveral(name)).map(forSeveral);
+  const all = fitting.flatMap((place) => destination(formats, place));
   if (!wanted) return all;
   return wanted.flatMap((one) =>
-    typeof one === 'string' ? all.filter(({ name }) => name === one) : destination(image, one),
+    typeof one === 'string' ? all.filter(({ name }) => name === one) : destination(formats, one),
   );
 }
 
+/** The place with the format for several disks, which it accepts. */
+const forSeveral = ({ name, label }: PlaceOutput): PlaceOutput => ({ name, label, format: SEVERAL_DISKS });
+
 type PlaceOutput = OwnPlace & Partial<Pick<OutputFormat, 'size' | 'notices' | 'refusal'>>;
 
-function destination(image: AnyImage, { name, label, format, ...place }: PlaceOutput): Destination[] {
-  const base = image.formats.find((one) => one.name === format);
+function destination(formats: OutputFormat[], { name, label, format, ...place }: PlaceOutput): Destination[] {
+  const base = formats.find((one) => one.name === format);
   return base ? [{ name, label, output: outputWith(base, place) }] : [];
 }
 
