@@ -241,7 +241,8 @@ export const english: AllTexts = {
     `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} were unreadable and became zeros, or may be wrong.`,
   lostList: 'Lost parts of the disk',
   lostMore: (ranges) => `and ${ranges} more`,
-  lostRange: ({ start, length, reason }) => `${length} bytes at ${start}: ${reason}`,
+  lostRange: ({ disk, start, length, reason }) =>
+    `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${start}: ${reason}`,
 
   unknownCost: 'Its size is known at the end.',
   compressedCost: 'Compressed; the size depends on the data.',
@@ -249,10 +250,11 @@ export const english: AllTexts = {
   output: 'Output format',
   outputHint: ({ hint = '' }) => hint,
   outputValue: ({ label }) => label,
-  notice: ({ code, fields: { added, unit, size: bytes }, message }) => {
+  notice: ({ code, fields: { added, unit, size: bytes, disk }, message }) => {
     if (code === 'huge') return `The disk has ${size(Number(bytes))}, far more than its file.`;
     if (code !== 'disk-grows') return sentence(message);
-    return `${size(Number(added))} of zeros are added at the end, to a multiple of ${exactSize(Number(unit))}.`;
+    const ofDisk = disk === undefined ? '' : `${shownText(String(disk))}: `;
+    return `${ofDisk}${size(Number(added))} of zeros are added at the end, to a multiple of ${exactSize(Number(unit))}.`;
   },
   outputRefusal: ({ label, hint }, refusal) =>
     `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,

@@ -236,3 +236,15 @@ test('sentences end with one full stop, clauses with none', () => {
   expect(all.map(sentence)).toEqual(['It is damaged.', 'It is damaged.', 'Why?', 'No!']);
   expect(['it is full', 'it is full.'].map(clause)).toEqual(['it is full', 'it is full']);
 });
+
+test('one of several disks is named', () => {
+  const fields = { disk: 'vm.tar: b.qcow2' };
+  const damaged = { kind: 'corrupt', code: 'gzip-damaged', fields, message: ENGLISH } as const;
+  expect(failure(damaged)).toMatch(/^vm\.tar: b\.qcow2: Die komprimierten Daten/);
+  expect(notice({ code: 'marked-corrupt', fields, message: ENGLISH })).toMatch(/^vm\.tar: b\.qcow2: Das Abbild ist/);
+  const grows = { code: 'disk-grows', fields: { ...fields, added: 1, unit: 512 }, message: ENGLISH };
+  expect(notice(grows)).toMatch(/^vm\.tar: b\.qcow2: Am Ende/);
+  expect(lostRange({ disk: 2, start: 5, length: 7, code: 'of-tomorrow', reason: ENGLISH })).toBe(
+    `Platte 2, 7 Bytes ab 5: ${ENGLISH}`,
+  );
+});

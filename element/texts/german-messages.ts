@@ -36,6 +36,9 @@ function found(sentences: Sentences, code: string, fields: Fields, kind?: ErrorK
   return text?.includes(UNFILLED) ? undefined : text;
 }
 
+/** Adds the name of the disk that `text` is about, if it is one of several. */
+const ofDisk = ({ disk }: Fields, text: string): string => (disk === undefined ? text : `${name(disk)}: ${text}`);
+
 export function germanMessages(units: Units) {
   const { size, exactSize } = units;
   const [errors, notices] = [germanErrors(units), germanNotices(units)];
@@ -48,12 +51,14 @@ export function germanMessages(units: Units) {
       (code === 'from-page'
         ? sentence(message)
         : `${KINDS[kind]} Auf Englisch: ${inEnglish(sentence(fields.reason ?? message))}`);
-    return fields.file === undefined || kind === 'missing-file' ? text : `${name(fields.file)}: ${text}`;
+    const ofFile = fields.file === undefined || kind === 'missing-file' ? text : `${name(fields.file)}: ${text}`;
+    return ofDisk(fields, ofFile);
   };
 
   const notice = ({ code, fields, message }: Notice): string => {
     const text = code === 'disk-grows' ? growing(fields) : found(notices, code, fields);
-    return text === undefined || text.includes(UNFILLED) ? `Auf Englisch: ${inEnglish(sentence(message))}` : text;
+    const isKnown = text !== undefined && !text.includes(UNFILLED);
+    return isKnown ? ofDisk(fields, text) : `Auf Englisch: ${inEnglish(sentence(message))}`;
   };
 
   const growing = (fields: Fields): string => {
@@ -61,8 +66,8 @@ export function germanMessages(units: Units) {
     return `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
   };
 
-  const lostRange = ({ start, length, code, reason }: LostRange): string =>
-    `${length} Bytes ab ${start}: ${found(germanDamage, code, {}) ?? reason}`;
+  const lostRange = ({ disk, start, length, code, reason }: LostRange): string =>
+    `${disk === undefined ? '' : `Platte ${disk}, `}${length} Bytes ab ${start}: ${found(germanDamage, code, {}) ?? reason}`;
 
   return { failure, notice, lostRange };
 }

@@ -158,12 +158,16 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     lostMore: each([1, 2]),
     lostRange: each(
-      ['grain-cut', 'of-tomorrow'].map((code) => ({ start: 512, length: 512, code, reason: 'the file ends' })),
+      ['grain-cut', 'of-tomorrow'].flatMap((code) => {
+        const range = { start: 512, length: 512, code, reason: 'the file ends' };
+        return [range, { ...range, disk: 2 }];
+      }),
     ),
     outputHint: each(formats.filter(({ hint }) => hint)),
     outputValue: each(formats),
     notice: [
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }],
+      [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30, disk: name }, message: 'The disk grows' }],
       [{ code: 'trailer', fields: { size: 512 }, message: 'There is more' }],
     ],
     outputRefusal: formats.map((output) => [

@@ -1,6 +1,6 @@
 // The places where the disk can run, the output for each, and the proposed place.
 
-import type { AnyImage, OutputFormat } from 'decant';
+import { type AnyImage, type Notice, type OutputFormat, shownText } from 'decant';
 import { places as knownPlaces } from 'decant/places';
 import type { OwnPlace } from '../types.element.js';
 import type { Images } from './choices.js';
@@ -47,14 +47,19 @@ export const placeTakesSeveral = (name: string): boolean =>
 /** The formats that the disks of `images` can become: for several, those whose files may have several disks. */
 export function formatsOf([image, ...others]: Images): OutputFormat[] {
   if (others.length === 0) return image.formats;
+  const notices = [image, ...others].flatMap(({ formats, info: { name = '' } }) =>
+    formats.filter(takesSeveral).flatMap((format) => format.notices.map((notice) => ofDisk(notice, name))),
+  );
   // A conversion says which of the disks is refused, and why.
-  return image.formats.filter(takesSeveral).map(({ refusal: _, ...format }) => ({
-    ...format,
-    notices: [image, ...others].flatMap(({ formats }) =>
-      formats.filter(takesSeveral).flatMap(({ notices }) => notices),
-    ),
-  }));
+  return image.formats.filter(takesSeveral).map(({ refusal: _, ...format }) => ({ ...format, notices }));
 }
+
+/** Adds the name of its disk to a notice, as a conversion of several disks does. */
+const ofDisk = ({ code, fields, message }: Notice, disk: string): Notice => ({
+  code,
+  fields: { ...fields, disk },
+  message: `${shownText(disk)}: ${message}`,
+});
 
 /** Lists the places for the disks of `images`: those that the page wants, or all. */
 export async function destinationsOf(images: Images, { places: wanted, output }: Host): Promise<Destination[]> {

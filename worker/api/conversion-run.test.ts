@@ -157,8 +157,8 @@ describe('a second disk', () => {
       lostRanges: 2,
       lostBytes: 1024,
       notices: [
-        { code: 'disk-grows', message: "'disk.qcow2', disk 1 of 2: It grows" },
-        { code: 'disk-grows', message: "'data.vmdk', disk 2 of 2: It grows" },
+        { code: 'disk-grows', fields: { disk: 'disk.qcow2' }, message: "'disk.qcow2', disk 1 of 2: It grows" },
+        { code: 'disk-grows', fields: { disk: 'data.vmdk' }, message: "'data.vmdk', disk 2 of 2: It grows" },
       ],
       engineReason: 'several disks',
     });

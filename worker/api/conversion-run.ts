@@ -4,7 +4,15 @@
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Connection, Pool } from '../client-side/pool.js';
-import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
+import {
+  cancelled,
+  DecantError,
+  type ErrorKind,
+  type Fields,
+  orCancelled,
+  toDecantError,
+  toTargetError,
+} from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { anyOf, withListener } from '../errors/signals.js';
 import type {
@@ -275,9 +283,14 @@ function failureOf(conversion: ConversionContext, error: DecantError, at?: numbe
   const { diskNumber, ...others } = fields;
   const number = at ?? (typeof diskNumber === 'number' ? diskNumber - 1 : undefined);
   if (number === undefined || disks.length === 1) return error;
-  const name = nameOf(disks[number]!);
-  const named = name === undefined ? others : { ...others, disk: name };
+  const named = withDisk(others, disks[number]!);
   return new DecantError(kind, `${titleOf(disks, number)}: ${message}`, { code, fields: named, cause });
+}
+
+/** Adds the name of the disk to `fields`, if it has one. */
+function withDisk(fields: Fields, disk: ConversionContext): Fields {
+  const name = nameOf(disk);
+  return name === undefined ? fields : { ...fields, disk: name };
 }
 
 /** The name of a disk, without folders. */
@@ -448,7 +461,11 @@ function resultOf(
     ];
     if (isOne) return found;
     const title = titleOf(contexts, at);
-    return found.map(({ message, ...notice }) => ({ ...notice, message: `${title}: ${message}` }));
+    return found.map(({ code, fields, message }) => ({
+      code,
+      fields: withDisk(fields, contexts[at]!),
+      message: `${title}: ${message}`,
+    }));
   };
   const rewrittenOf = ({ rewritten }: ConvertedDisk, at: number) =>
     rewritten.map((range) => ({ ...range, disk: at + 1 }));
