@@ -5,7 +5,7 @@ import type { Texts } from './types.texts.js';
 
 /** The disk that is to be converted. */
 export interface DiskToSave {
-  /** The description of the image. */
+  /** The description of the image; of several disks that become one file, that of the first. */
   info: AnyInfo;
   /** The output format. Its `size` is the size of the output in bytes, if known. */
   format: OutputFormat;

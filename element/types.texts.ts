@@ -104,15 +104,6 @@ export interface AllTexts {
   queue: string;
   /** Converts the image that is shown and those that wait. */
   convertAll: (images: number) => string;
-  /** Opens all disks of the archive or machine, to convert them to one OVA. Beside it, `convertDisk` converts the open disk alone. */
-  joinDisks: (disks: number) => string;
-  convertDisk: string;
-  /** Leads back to the single disks. */
-  separateDisks: string;
-  /** The number of disks that become one OVA. */
-  joined: (disks: number) => string;
-  /** The disks whose files are missing, and that the OVA does not have. */
-  withoutDisks: (names: string[]) => string;
   /** The heading and the title after the last image of the queue. */
   allDone: (done: number, all: number) => string;
   /** The images of the queue that were not converted, and those whose disks have lost parts. */
@@ -194,6 +185,15 @@ export interface AllTexts {
   useAsDisk: (name: string, disk: string) => string;
   noDiskChosen: string;
   openDisks: string;
+  /** Opens all disks that were chosen, to convert them to one OVA. Beside it, `convertDisk` converts the open disk alone. */
+  joinDisks: (disks: number) => string;
+  convertDisk: string;
+  /** Leads back to the single disks. */
+  separateDisks: string;
+  /** The number of disks that become one OVA. */
+  joined: (disks: number) => string;
+  /** The disks that the OVA lacks, because their files are missing. */
+  withoutDisks: (names: string[]) => string;
 
   // An image that must be unpacked first.
   packedTitle: (name: string) => string;

@@ -7,7 +7,7 @@ import { sourceOf } from '../files/input-file.js';
 import { allOf, type DiskOpening, type Opening, openingOptions, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import { overallView } from '../queue/queue-view.js';
-import { heading, spoken } from '../steps/common-views.js';
+import { heading, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
@@ -154,7 +154,7 @@ export function failedView(
     <div class="actions">
       ${offered.map(
         (remedy, at) =>
-          html`<button class=${styleOf(remedy, at)} part=${`button ${styleOf(remedy, at)}`} @click=${() => controls.takeRemedy(remedy)}>${texts.next[remedy]}</button>`,
+          html`${remedy === 'another' ? separateButton(controls) : nothing}<button class=${styleOf(remedy, at)} part=${`button ${styleOf(remedy, at)}`} @click=${() => controls.takeRemedy(remedy)}>${texts.next[remedy]}</button>`,
       )}
     </div>
   `;

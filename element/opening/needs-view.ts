@@ -3,7 +3,7 @@
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { type FileNeed, isById } from '../files/opening.js';
-import { fileButton, heading, spoken } from '../steps/common-views.js';
+import { fileButton, heading, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Doubt, Step } from '../steps/state.js';
 import { linkForm } from './link-entry.js';
@@ -20,7 +20,7 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
       if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, controls);
       return fileNeed(need, controls, offered && { input: offered, only: needs.length === 1 });
     })}
-    <div class="actions"><button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
+    <div class="actions">${separateButton(controls)}<button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
   `;
 }
 

@@ -5,7 +5,7 @@ import { type Member, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
 import { snapshotPicker } from '../saving/details-view.js';
-import { fileButton, heading, noticeView, spoken, waitingView } from '../steps/common-views.js';
+import { fileButton, heading, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 
@@ -35,6 +35,7 @@ export function packedView({ name, format, size }: Step<'packed'>, controls: Con
     <p id="packed">${texts.packed(format, size)}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => controls.unpack()}>${texts.unpack}</button>
+      ${separateButton(controls)}
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
@@ -47,6 +48,7 @@ export function largeView({ name, size }: Step<'large'>, controls: Controls): Te
     <p id="large">${texts.large(size)}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => controls.allowMemory()}>${texts.openDisks}</button>
+      ${separateButton(controls)}
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;

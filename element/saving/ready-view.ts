@@ -3,7 +3,7 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/picture-view.js';
-import { heading, noticeView, spoken, waitingView } from '../steps/common-views.js';
+import { heading, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
@@ -34,7 +34,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
       ${detailsView(state, controls)}
     </details>
     <div class="actions">
-      ${state.others.length > 0 ? html`<button part="button" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.separateDisks()}>${texts.separateDisks}</button>` : nothing}
+      ${separateButton(controls)}
       <button class="link" part="button link" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;

@@ -244,6 +244,10 @@ export class Session implements Controls {
     return this.#screen.at('ready') ? this.queue.joinable(this.opening) : 0;
   }
 
+  get isTogether(): boolean {
+    return this.opening !== undefined && this.opening.beside.length > 0;
+  }
+
   joinDisks(): void {
     this.#step(() => this.#opener.openTogether());
   }
@@ -251,6 +255,7 @@ export class Session implements Controls {
   separateDisks(): void {
     if (!this.opening || this.isBusy) return;
     const { outputName: _, ...opening } = this.opening;
+    this.queue.resume(opening.bundle);
     const disks = allOf(opening).map((disk) => ({ bundle: disk.bundle, opening: { ...disk, beside: [] } }));
     this.openNext(this.queue.split(disks));
   }

@@ -205,6 +205,25 @@ test('a disk that cannot be opened is named, and can be salvaged with the others
   expect(events).toEqual(['close 1', 'open 2 to salvage', 'open 1 to salvage']);
 });
 
+test('a disk that cannot be opened, or whose password is not known, can be left out', async () => {
+  await give({}, damaged, locked, {});
+  session.joinDisks();
+  await step('failed');
+  session.separateDisks();
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk' }));
+  session.remove(session.queue.items[1]!.id);
+  session.joinDisks();
+  await step('needs');
+  session.separateDisks();
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk' }));
+  session.remove(session.queue.items[1]!.id);
+  expect(session.joinable).toBe(2);
+  session.joinDisks();
+  const { image, others } = await together();
+  expect([image, ...others].map(({ info }) => info.name)).toEqual(['vm.tar: 1.vmdk', 'vm.tar: 4.vmdk']);
+  expect(rows()).toEqual(['vm.tar current']);
+});
+
 test('after a failed conversion, all disks are opened again, for a file of the same name', async () => {
   await give({}, {});
   session.joinDisks();

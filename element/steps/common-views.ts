@@ -21,6 +21,12 @@ export const heading = (text: string, by?: string) =>
 /** A notice about the server that keeps the session waiting, if any. */
 export const waitingView = ({ waiting, texts }: Controls) => waiting && noticeView(texts.waiting(waiting));
 
+/** The button that leads from all disks of a machine back to the single ones. */
+export const separateButton = (controls: Controls) =>
+  controls.isTogether
+    ? html`<button part="button" type="button" aria-disabled=${controls.isBusy ? 'true' : nothing} @click=${() => controls.separateDisks()}>${controls.texts.separateDisks}</button>`
+    : nothing;
+
 /** A row without a value is left out. */
 export const facts = (rows: [string, string | undefined][]) => html`
   <dl class="more">${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>

@@ -52,6 +52,8 @@ export interface Controls {
   readonly isSalvage: boolean;
   /** How many disks of the archive or machine that is shown can become one file together; 0 unless the person has chosen several. */
   readonly joinable: number;
+  /** Whether all these disks become one file. */
+  readonly isTogether: boolean;
   /** The snapshots of the image or the machine that is shown. */
   readonly snapshots: readonly Snapshot[];
   /** The index of the open snapshot in the list; -1 is the active disk. */

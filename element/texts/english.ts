@@ -104,12 +104,6 @@ export const english: AllTexts = {
 
   queue: 'Queue',
   convertAll: (images) => `Convert all ${images}`,
-  joinDisks: (disks) => `All ${disks} disks in one OVA`,
-  convertDisk: 'Only this disk',
-  separateDisks: 'A file for each disk',
-  joined: (disks) => `${disks} disks`,
-  withoutDisks: (names) =>
-    `Not in the OVA, because ${names.length === 1 ? 'its file is' : 'their files are'} missing: ${list(names)}.`,
   allDone: (done, all) => `${done} of ${all} converted`,
   notAll: (names) => `Not converted: ${list(names)}.`,
   someDamaged: (names) => `Converted, but damaged: ${list(names)}.`,
@@ -196,6 +190,12 @@ export const english: AllTexts = {
   useAsDisk: (name, disk) => `Use ${shownText(name)} as ${shownText(disk)}`,
   noDiskChosen: 'Choose at least one disk.',
   openDisks: 'Continue',
+  joinDisks: (disks) => `All ${disks} disks in one OVA`,
+  convertDisk: 'Only this disk',
+  separateDisks: 'A file for each disk',
+  joined: (disks) => `${disks} disks`,
+  withoutDisks: (names) =>
+    `Not in the OVA, because ${names.length === 1 ? 'its file is' : 'their files are'} missing: ${list(names)}.`,
 
   packedTitle: (name) => `${shownText(name)} must be unpacked first`,
   packed: (format, bytes) =>

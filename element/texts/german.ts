@@ -114,12 +114,6 @@ export const german: AllTexts = {
 
   queue: 'Warteschlange',
   convertAll: (images) => `Alle ${images} genauso`,
-  joinDisks: (disks) => `Alle ${disks} Platten in eine OVA`,
-  convertDisk: 'Nur diese Platte',
-  separateDisks: 'Eine Datei je Platte',
-  joined: (disks) => `${disks} Platten`,
-  withoutDisks: (names) =>
-    `Nicht in der OVA, weil ${names.length === 1 ? 'die Datei fehlt' : 'die Dateien fehlen'}: ${list(names)}.`,
   allDone: (done, all) => `${done} von ${all} konvertiert`,
   notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
   someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,
@@ -209,6 +203,12 @@ export const german: AllTexts = {
   useAsDisk: (name, disk) => `${shownText(name)} als ${shownText(disk)} verwenden`,
   noDiskChosen: 'Wählen Sie mindestens eine Platte.',
   openDisks: 'Weiter',
+  joinDisks: (disks) => `Alle ${disks} Platten in eine OVA`,
+  convertDisk: 'Nur diese Platte',
+  separateDisks: 'Eine Datei je Platte',
+  joined: (disks) => `${disks} Platten`,
+  withoutDisks: (names) =>
+    `Nicht in der OVA, weil ${names.length === 1 ? 'die Datei fehlt' : 'die Dateien fehlen'}: ${list(names)}.`,
 
   packedTitle: (name) => `${shownText(name)} muss erst entpackt werden`,
   packed: (format, bytes) =>
