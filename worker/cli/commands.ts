@@ -32,7 +32,7 @@ export interface CommandEntry {
   wrongUsage: number;
   /** Whether it decodes the disk: workers are started for it while the files are opened. */
   decodes: boolean;
-  /** Command lines, and what they do. */
+  /** Arguments after `decant`, and what they do. */
   examples: readonly (readonly [line: string, text: string])[];
 }
 
@@ -72,8 +72,8 @@ export const COMMANDS = {
     usual: '[--output=human|json]',
     decodes: false,
     examples: [
-      ['decant info disk.qcow2', 'describes the image'],
-      ['decant info --output=json vm.ova', 'the same for programs'],
+      ['info disk.qcow2', 'describes the image'],
+      ['info --output=json vm.ova', 'the same for programs'],
     ],
   },
   map: {
@@ -83,7 +83,7 @@ export const COMMANDS = {
     operands: [IMAGE],
     usual: '[--output=human|json]',
     decodes: false,
-    examples: [['decant map --output=json disk.qcow2', 'lists data, zeros and holes']],
+    examples: [['map --output=json disk.qcow2', 'lists data, zeros and holes']],
   },
   measure: {
     ...USUAL,
@@ -104,9 +104,9 @@ export const COMMANDS = {
     usual: '[-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS]',
     decodes: true,
     examples: [
-      ['decant convert -p disk.qcow2 disk.raw', 'shows progress'],
-      ['decant convert disk.vmdk disk.vhdx', 'the extension states the format'],
-      ['decant convert --for proxmox disk.vmdk disk.qcow2', 'the best format there, and the next command'],
+      ['convert -p disk.qcow2 disk.raw', 'shows progress'],
+      ['convert disk.vmdk disk.vhdx', 'the extension states the format'],
+      ['convert --for proxmox disk.vmdk disk.qcow2', 'the best format there, and the next command'],
     ],
   },
 } satisfies Record<string, CommandEntry>;
@@ -129,8 +129,9 @@ export const TEXT_COMMANDS = {
     usual: '',
     decodes: false,
     examples: [
-      ['source <(decant completions bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc, after compinit'],
-      ['decant completions fish | source', 'in ~/.config/fish/config.fish'],
+      ['completions bash', 'for ~/.bashrc: source <(decant completions bash)'],
+      ['completions zsh', 'for ~/.zshrc, after compinit: source <(decant completions zsh)'],
+      ['completions fish', 'for ~/.config/fish/config.fish: decant completions fish | source'],
     ],
   },
   help: {
@@ -147,7 +148,7 @@ export const TEXT_COMMANDS = {
     ],
     usual: '',
     decodes: false,
-    examples: [['decant help convert', 'the same as decant convert --help']],
+    examples: [['help convert', 'the same as decant convert --help']],
   },
 } satisfies Record<string, CommandEntry>;
 

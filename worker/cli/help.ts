@@ -7,8 +7,10 @@ import { type CommandEntry, commandEntry, exitCodesOf, isCommand, TOPICS, type T
 const WIDTH = 80;
 /** Where the texts beside options and operands start. */
 const COLUMN = 25;
-/** Where the texts beside exit codes and commands start. */
-const NARROW = 14;
+/** Where the texts beside commands start. */
+const COMMAND_COLUMN = 15;
+/** Where the texts beside exit codes start. */
+const CODE_COLUMN = 7;
 
 /** Puts `words` into lines that start at `column`, beside `start`, which has a line to itself if it is long. */
 function inLines(start: string, words: readonly string[], column: number): string[] {
@@ -68,7 +70,7 @@ export function generalHelp(): string[] {
     'Reads and converts virtual disk images.',
     '',
     'Commands:',
-    ...TOPICS.flatMap((name) => row(name, commandEntry(name).summary, NARROW + 2)),
+    ...TOPICS.flatMap((name) => row(name, commandEntry(name).summary, COMMAND_COLUMN)),
     '',
     "'decant help COMMAND' explains a command; 'decant --version' prints the version.",
   ];
@@ -101,11 +103,11 @@ export function helpOf(name: TopicName): string[] {
     ),
     ...section(
       'Exit codes',
-      exitCodesOf(name).flatMap(([code, meaning]) => row(String(code), meaning, NARROW / 2)),
+      exitCodesOf(name).flatMap(([code, meaning]) => row(String(code), meaning, CODE_COLUMN)),
     ),
     ...section(
       'Examples',
-      examples.flatMap(([line, text]) => [`  ${line}`, ...wrapped('', text, COLUMN)]),
+      examples.flatMap(([line, text]) => [`  decant ${line}`, ...wrapped('', text, COLUMN)]),
     ),
   ];
 }

@@ -62,7 +62,7 @@ const exitStatus = (name: TopicName): string[] =>
   );
 
 const examples = (name: TopicName): string[] =>
-  commandEntry(name).examples.flatMap(([line, text]) => tagged(bold(line), sentence(text)));
+  commandEntry(name).examples.flatMap(([line, text]) => tagged(bold(`decant ${line}`), sentence(text)));
 
 /** The source of the man page of this version. */
 export const manPage = (version: string): string =>
