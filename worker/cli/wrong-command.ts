@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { TOPICS } from './commands.js';
-import { mistyped, nearest } from './did-you-mean.js';
+import { didYouMean, mistyped, nearest } from './did-you-mean.js';
 import { shownInput } from './operands.js';
 
 /** The commands of qemu-img that Decant does not have: why, and what to use. */
@@ -51,12 +51,16 @@ const quoted = (argument: string): string => {
   return PLAIN.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
 };
 
+/** The options that need no command. */
+const GENERAL = ['help', 'version'];
+
 /** The error for `argv`, which begins with no command. */
 export function wrongCommand(argv: readonly [string, ...string[]]): DecantError {
   const [name] = argv;
   if (!isOperand(name)) return noSuchCommand(name, 'see decant --help');
   const operands = argv.filter((argument) => argument === '-' || !argument.startsWith('-'));
-  const command = operands.length > 1 ? 'convert' : 'info';
-  const line = ['decant', command, ...argv.map(quoted)].join(' ');
-  return new DecantError('usage', `A command is missing before '${shownInput(name)}'; did you mean: ${line}`);
+  const line = ['decant', operands.length > 1 ? 'convert' : 'info', ...argv.map(quoted)].join(' ');
+  const advice =
+    operands.length > 0 ? `did you mean: ${line}` : (didYouMean(name.slice(2), GENERAL, '--') ?? 'see decant --help');
+  return new DecantError('usage', `A command is missing before '${shownInput(name)}'; ${advice}`);
 }
