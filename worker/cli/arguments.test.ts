@@ -253,6 +253,7 @@ describe('wrong arguments', () => {
     ['info -m 2 a', '-m is an option of convert, not of info'],
     ['info --size 2 a', '--size is an option of convert, not of info'],
     ['info --spool a', '--spool is an option of map and convert, not of info'],
+    ['convert --firmware uefi a b', "--firmware takes bios or efi, not 'uefi'; did you mean efi?"],
     ['convert --for azur a b', "There is no place 'azur'; did you mean azure?"],
     ['convert --for mars a b', "There is no place 'mars'; the places are raw, kvm"],
     ['convert -O qcow3 a b', "There is no output format 'qcow3'; did you mean qcow2?"],

@@ -18,6 +18,9 @@ export class WrongArguments extends DecantError {
 
 export const usage = (message: string) => new WrongArguments(message);
 
+/** Values of `--firmware`. */
+const FIRMWARE = ['bios', 'efi'] as const;
+
 /** Values of `--output`. */
 const STYLES = ['human', 'json'] as const;
 
@@ -288,10 +291,10 @@ export const OTHERS = {
   ),
   firmware: withValue(
     'firmware',
-    'bios|efi',
+    FIRMWARE.join('|'),
     'firmware of the machine (-O ova; default: as in its configuration, otherwise as the disk shows)',
-    asIs,
-    { commands: ['convert'], takes: ['bios', 'efi'] },
+    (value) => oneOf('--firmware', FIRMWARE, value),
+    { commands: ['convert'], takes: FIRMWARE },
   ),
   os: withValue(
     'os',
