@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { main } from './command.js';
+import { commandEntry, isCommand, TOPICS } from './commands.js';
 
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NASTY_SHOWN = '\\u001b[31m\\u009b2J\\u000ab= \\u202e\\u2066\\u200b';
@@ -61,6 +62,25 @@ describe('a mistake is one line, and ends with 2', () => {
       expect(stderr).toContain(message);
     });
   }
+});
+
+describe('the table of commands decides the exit code', () => {
+  for (const name of TOPICS)
+    test(`of wrong usage of ${name}`, async () => {
+      expect(await run(name, '--frobnicate')).toEqual({
+        status: commandEntry(name).wrongUsage,
+        stdout: '',
+        stderr: expect.stringContaining("'--frobnicate'"),
+      });
+    });
+
+  for (const name of TOPICS.filter(isCommand))
+    test(`of a failure of ${name}`, async () => {
+      const operands = commandEntry(name).operands.map((_, at) => `operand-${at}`);
+      const { status, stderr } = await run(name, '--password-file', '/dev/null/none', ...operands);
+      expect(status).toBe(commandEntry(name).failed);
+      expect(stderr).toContain('/dev/null/none');
+    });
 });
 
 test('a failure ends with 1', async () => {
