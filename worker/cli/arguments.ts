@@ -191,7 +191,7 @@ function refuseUnknownOptions(args: string[], command: CommandName): void {
     if (unknown === undefined) continue;
     const name = unknown.replace(/^--?/, '');
     const others = ALL_OPTIONS.filter((option) => (unknown.startsWith('--') ? option.name : option.short) === name);
-    const takers = others.flatMap(({ commands = [] }) => commands);
+    const takers = [...new Set(others.flatMap(({ commands = [] }) => commands))];
     if (takers.length > 0) throw usage(`${unknown} is an option of ${listed(takers, 'and')}, not of ${command}`);
     // Perhaps a dash is missing.
     const typed = argument.slice(argument.startsWith('--') ? 2 : 1).split('=')[0]!;

@@ -398,10 +398,6 @@ export const ALL_OPTIONS: readonly Option<unknown>[] = Object.values<Option<unkn
   ...WITHOUT_VALUE,
 });
 
-/** Whether `command` takes `option`. */
-export const takes = (command: CommandName, { commands }: Option<unknown>): boolean =>
-  commands === undefined || commands.includes(command);
-
 /** The options that `command` takes. */
 export const optionsOf = (command: CommandName): Option<unknown>[] =>
-  ALL_OPTIONS.filter((option) => takes(command, option));
+  ALL_OPTIONS.filter(({ commands }) => commands === undefined || commands.includes(command));

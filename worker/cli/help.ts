@@ -1,6 +1,6 @@
 // The help: all commands in short, or one of them with its operands, options, exit codes and examples.
 
-import { ALL_OPTIONS, OPENING, type Option, takes } from './command-options.js';
+import { OPENING, type Option, optionsOf } from './command-options.js';
 import { type CommandEntry, commandEntry, exitCodesOf, isCommand, TOPICS, type TopicName } from './commands.js';
 
 /** The width of a terminal. */
@@ -48,16 +48,16 @@ export function formsOf(options: readonly Option<unknown>[]): [forms: string[], 
   return [...byText].map(([text, forms]) => [forms, text]);
 }
 
+const OF_IMAGE = new Set<Option<unknown>>(Object.values(OPENING));
+
 /** The options of the command `name`, in groups with titles. */
-export function optionGroups(name: TopicName): [title: string, options: Option<unknown>[]][] {
+function optionGroups(name: TopicName): [title: string, options: Option<unknown>[]][] {
   if (!isCommand(name)) return [];
-  const taken = ALL_OPTIONS.filter((option) => takes(name, option));
-  const opening = new Set<Option<unknown>>(Object.values(OPENING));
-  const groups: [string, Option<unknown>[]][] = [
-    ['Options for opening the image', taken.filter((option) => opening.has(option))],
-    ['Other options', taken.filter((option) => !opening.has(option))],
+  const options = optionsOf(name);
+  return [
+    ['Options for opening the image', options.filter((option) => OF_IMAGE.has(option))],
+    ['Other options', options.filter((option) => !OF_IMAGE.has(option))],
   ];
-  return groups.filter(([, options]) => options.length > 0);
 }
 
 const row = (start: string, text: string, column = COLUMN): string[] => wrapped(`  ${start} `, text, column);

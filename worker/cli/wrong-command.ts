@@ -8,7 +8,7 @@ import { didYouMean, mistyped, nearest } from './did-you-mean.js';
 import { shownInput } from './operands.js';
 
 /** The commands of qemu-img that Decant does not have: why, and what to use. */
-export const QEMU_COMMANDS: Readonly<Record<string, string>> = {
+const QEMU_COMMANDS: Readonly<Record<string, string>> = {
   amend:
     'Decant changes no image; decant convert -o NAME=VALUE writes a copy with other options, and qemu-img amend changes the image itself',
   bench: 'Decant does not measure how fast a disk is read; use qemu-img bench',
