@@ -7,13 +7,10 @@ import { join } from 'node:path';
 import { decant } from '../support/command.js';
 import { expect, FULL, test } from '../support/node.js';
 
-/** As the help lists them. */
-const commands = [...decant('--help').stdout.matchAll(/^ {2}(\w+) {2}/gm)].map(([, name]) => name!);
-
 /** Lines, of which the last word is completed, and what it becomes. */
 const LINES: [line: string, completed: string[]][] = [
   ['decant conv', ['convert']],
-  ['decant ', commands],
+  ['decant ma', ['map']],
   ['decant help compl', ['completions']],
   ['decant completions ', ['bash', 'zsh', 'fish']],
   ['decant convert --sna', ['--snapshot']],
