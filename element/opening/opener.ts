@@ -28,7 +28,6 @@ import { claim, enqueueImages, type Queue } from '../queue/queue.js';
 import type { Chooser } from '../saving/chooser.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
-import type { Images } from '../ways/choices.js';
 import { doubtsAbout } from './doubts.js';
 
 /** After this time the page says that opening takes long, in milliseconds. */
@@ -303,8 +302,9 @@ export class Opener {
     if (turn.aborted) return;
     const all = allOf(opening);
     const next = all.find((one) => !this.screen.imageOf(one));
-    if (next) await this.#openBeside(next, opening);
-    else await this.chooser.describe(all.flatMap((one) => this.screen.imageOf(one) ?? []) as unknown as Images, turn);
+    if (next) return this.#openBeside(next, opening);
+    const [image, ...others] = all.flatMap((one) => this.screen.imageOf(one) ?? []);
+    if (image) await this.chooser.describe([image, ...others], turn);
   }
 
   /** Opens the image of `next`, whose disk becomes the same file as those of `opening`, and has its name. */

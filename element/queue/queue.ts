@@ -9,10 +9,6 @@ import type { Screen } from '../steps/screen.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
-/** Whether `item` is the image of `bundle`, or has its disk. */
-const isOf = ({ bundle: whole }: Item, bundle: Bundle): boolean =>
-  whole === bundle || (whole.disks ?? []).includes(bundle);
-
 /** A disk that was made, and the place that it is for. */
 export interface Made {
   disk: MadeDisk;
@@ -38,6 +34,10 @@ interface Item {
   /** Whether it was moved to the end, because it needs an answer. */
   isPostponed?: boolean;
 }
+
+/** Whether an item is that of `bundle`, or of several disks with it. */
+const isOf = ({ bundle: whole }: Item, bundle: Bundle): boolean =>
+  whole === bundle || (whole.disks ?? []).includes(bundle);
 
 export class Queue {
   #items: Item[] = [];

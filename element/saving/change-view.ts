@@ -11,6 +11,9 @@ import type { AllTexts } from '../types.texts.js';
 import { advice, type Choice, imagesIn, isTooSmall, knownSize } from '../ways/choices.js';
 import { snapshotPicker } from './details-view.js';
 
+/** Whether there is anything to change: several disks have one format, and a page that takes them has one way to save them. */
+export const hasChangeFields = ({ others, way }: Step<'ready'>): boolean => others.length === 0 || way !== 'host';
+
 export const changeFields = (state: Step<'ready'>, controls: Controls): TemplateResult => html`
   ${state.others.length > 0 ? nothing : diskFields(state, controls)}
   ${state.way === 'host' ? nothing : placeFields(state, controls)}

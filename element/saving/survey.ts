@@ -3,18 +3,16 @@
 import type { AnyImage } from 'decant';
 import { contentsOf } from 'decant/contents';
 import { DiskPicture } from '../picture/disk-picture.js';
-import type { Survey } from '../ways/choices.js';
-import { diskSize, knownSize, totalSize } from '../ways/choices.js';
+import { diskSize, type Images, knownSize, type Survey, totalSize } from '../ways/choices.js';
 
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
 const SHOW_INTERVAL = 100;
 
 /** The survey of `images` before anything is read. The picture of several disks has a colour for each, as for layers. */
-export function beginSurvey(images: readonly AnyImage[], names: string[]): Survey {
+export function beginSurvey(images: Images, names: string[]): Survey {
   const survey = { data: 0, compressed: 0, lost: 0, complete: false, isDue: false };
   const virtualSize = knownSize(images);
-  const [image] = images;
-  const layers = images.length > 1 ? names : (image?.info.layers.map(({ name }) => name) ?? []);
+  const layers = images.length > 1 ? names : images[0].info.layers.map(({ name }) => name);
   return virtualSize === undefined ? survey : { ...survey, picture: new DiskPicture(virtualSize, layers) };
 }
 
@@ -23,7 +21,7 @@ export function beginSurvey(images: readonly AnyImage[], names: string[]): Surve
  * whole maps itself, and reports the same failures.
  */
 export async function readMaps(
-  images: readonly AnyImage[],
+  images: Images,
   signal: AbortSignal,
   survey: Survey,
   show: () => void,

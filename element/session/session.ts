@@ -249,6 +249,7 @@ export class Session implements Controls {
   }
 
   joinDisks(): void {
+    if (this.joinable === 0 || this.isBusy) return;
     this.#step(() => this.#opener.openTogether());
   }
 

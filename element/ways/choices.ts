@@ -97,8 +97,8 @@ export interface Choice {
 }
 
 /**
- * Lists all ways to save `output`, of disks of `virtualSize` bytes. The browser's save dialog is offered only if no folder can be picked, because the dialog
- * empties an existing file that is picked there.
+ * Lists all ways to save `output`, of disks of `virtualSize` bytes. The browser's save dialog is offered only if no folder can be
+ * picked, because the dialog empties an existing file that is picked there.
  */
 export function listChoices(
   virtualSize: number,
