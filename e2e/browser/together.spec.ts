@@ -1,11 +1,12 @@
 // A machine with several disks, which become one OVA.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { expect, hashOpfs, type Page, test } from '../support/browser.js';
+import { expect, hashOpfs, type Page, storage, test } from '../support/browser.js';
 import { decant } from '../support/command.js';
-import { hashFile, PASSWORD, qemuImgLuks } from '../support/images.js';
+import { arriveAt, closeGate, fifthOf, useGates } from '../support/gates.js';
+import { hashFile, PASSWORD, qemuImgLuks, sparse } from '../support/images.js';
 import { choose, drop, look } from '../support/page.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
@@ -115,4 +116,42 @@ test('a disk of several that become one OVA asks for its password, and the comma
     writeFileSync(expected, Buffer.alloc(1 << 20).fill(byte, 0, 100_000));
     expect(hashFile(raw), raw).toBe(hashFile(expected));
   }
+});
+
+test.describe('with gates', () => {
+  useGates();
+
+  test(
+    'a conversion of several disks that is cancelled leaves nothing, and begins again with all of them',
+    { tag: '@full' },
+    async ({ page }, testInfo) => {
+      const folder = testInfo.outputPath('.');
+      const { image } = sparse(64 << 20);
+      for (const name of ['a.qcow2', 'b.qcow2']) copyFileSync(image, join(folder, name));
+      const tar = join(folder, 'both.tar');
+      execFileSync('tar', ['-C', folder, '-cf', tar, 'a.qcow2', 'b.qcow2']);
+      await pickFolders(page);
+      await page.goto('/');
+      await choose(page, tar);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByRole('radio', { name: 'VirtualBox' }).check();
+      await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
+      await page.getByRole('radio', { name: 'To a folder' }).click();
+      const gate = fifthOf('both.tar', 80);
+      const goOn = await closeGate(page, gate);
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
+      await expect(page.getByRole('heading', { name: 'Converting both.tar' })).toBeVisible();
+      await arriveAt(page, gate);
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
+      expect((await storage(page)).names).toEqual([]);
+      await goOn();
+      await page.getByRole('button', { name: 'Back to the image' }).click();
+      await expect(page.getByRole('heading', { name: 'both.tar → both.ova' })).toBeFocused();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
+      await expect(page.getByRole('heading', { name: 'Done' })).toBeFocused();
+      await expect(page.locator('pre').first()).toHaveText(/^VBoxManage import both\.ova /);
+      expect((await storage(page)).names).toEqual(['both.ova']);
+    },
+  );
 });

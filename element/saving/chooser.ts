@@ -90,7 +90,8 @@ export class Chooser implements SaveChoices {
     await Promise.race([found, new Promise((resolve) => setTimeout(resolve, PLACES_TIMEOUT))]);
     if (turn.aborted) return;
     show();
-    const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
+    const isKept = async () =>
+      images.length === 1 && ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     await Promise.all([
       found,
       explore(this.environment, largestOutput(images), isKept, this.screen, turn, show),
