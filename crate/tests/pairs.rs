@@ -4,13 +4,12 @@
 
 use crate::common::*;
 use crate::outputs;
-use decant::convert::{Cancel, Digest, Output, convert};
+use decant::convert::{Cancel, Digest, DiskDigest, Output, convert};
 use decant::format;
 use decant::io::target::{Abilities, Holes, Target};
 use decant::native::{FileSource, FileTarget, Inline, InlineHasher};
 use decant::output::{BLOCK, OUTPUT_FORMATS, OutputFormat};
 use decant::{Image, OpenOptions, Result, Source};
-use decant_crypt::SHA256;
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use futures_util::future::ready;
@@ -41,6 +40,12 @@ pub fn disk() -> Vec<u8> {
     disk[100_000..180_000].fill(0);
     disk[1 << 20..SIZE - 5000].fill(0);
     disk
+}
+
+/// The disk as an image of `size` bytes has it: a few formats round the size up.
+pub fn padded(disk: &[u8], size: u64) -> Vec<u8> {
+    let zeros = size as usize - disk.len();
+    [disk, &vec![0; zeros]].concat()
 }
 
 /// Further arguments of `qemu-img convert` for a format.
@@ -77,7 +82,7 @@ async fn run(
     format: &str,
     writer: &'static OutputFormat,
     target: Rc<dyn Target<Vec<u8>>>,
-) -> Result<(u64, [u8; SHA256])> {
+) -> Result<(u64, DiskDigest)> {
     // Only the format raw must be stated.
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
@@ -91,12 +96,12 @@ async fn run(
     let converted = convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?;
     let digest = converted.digest.expect("it was wanted");
     assert_eq!(digest.size, image.virtual_size());
-    Ok((converted.output_size, digest.hash))
+    Ok((converted.output_size, digest))
 }
 
 impl Row<'_> {
-    /// Converts the row and returns the output, whose size must be the one that was reported. The SHA-256 of the disk must be `hash`.
-    fn convert(&self, scratch: &Path, hash: [u8; SHA256]) -> Vec<u8> {
+    /// Converts the row and returns the output, whose size must be the one that was reported. The digest must be that of `disk`.
+    fn convert(&self, scratch: &Path, disk: &[u8]) -> Vec<u8> {
         let memory = self.target.map(MemoryTarget::new);
         let target: Rc<dyn Target<Vec<u8>>> = match &memory {
             Some(target) => {
@@ -114,7 +119,9 @@ impl Row<'_> {
             }
         };
         let output = memory.map_or_else(|| std::fs::read(scratch).unwrap(), |target| target.bytes.take());
-        assert_eq!(done, Ok((output.len() as u64, hash)), "{self}");
+        let (size, digest) = done.unwrap_or_else(|error| panic!("{self}: {error}"));
+        assert_eq!(size, output.len() as u64, "{self}");
+        assert_eq!(digest, digest_of(&padded(disk, digest.size)), "{self}");
         output
     }
 }
@@ -139,7 +146,6 @@ fn every_pair_makes_the_disk() {
     let (raw, scratch) = (folder.path().join("disk.raw"), folder.path().join("out"));
     let disk = disk();
     std::fs::write(&raw, &disk).unwrap();
-    let hash = sha256(&disk);
     let images = images(folder.path(), &raw);
     let mut rows = 0;
     for source in SOURCES {
@@ -156,7 +162,7 @@ fn every_pair_makes_the_disk() {
                         continue;
                     }
                     let row = Row { source, format, image, writer, target };
-                    let made = (outputs::entry(writer.name).read)(&row.convert(&scratch, hash), SIZE + 4096);
+                    let made = (outputs::entry(writer.name).read)(&row.convert(&scratch, &disk), SIZE + 4096);
                     assert!(made.starts_with(&disk), "{row}: other bytes");
                     assert!(made[SIZE..].iter().all(|&byte| byte == 0), "{row}: no zeros behind the disk");
                     rows += 1;

@@ -18,9 +18,13 @@ export async function digestOf(
   conversion: ConversionContext,
   { tree = false, ...options }: DiskDigestOptions & { memory?: number },
 ): Promise<DiskDigest | TreeDigest> {
-  const { digest } = await convertInto(nowhere, conversion, { ...options, format: 'raw' }, tree ? 'tree' : 'sha256');
+  const { digest, notices } = await convertInto(
+    nowhere,
+    conversion,
+    { ...options, format: 'raw' },
+    tree ? 'tree' : 'sha256',
+  );
   if (!digest) throw new DecantError('internal', 'The disk has no digest');
-  if (!tree) return digest;
   const { sha256, ...others } = digest;
-  return { fsverity: `sha256:${sha256}`, ...others };
+  return { ...(tree ? { fsverity: `sha256:${sha256}` } : { sha256 }), ...others, notices };
 }

@@ -40,6 +40,7 @@ const CONVERT = {
   spool: undefined,
   existing: false,
   sparse: undefined,
+  digest: false,
   progress: false,
   quiet: false,
   workers: undefined,
@@ -51,6 +52,15 @@ const LIST = { name: 'info', image: 'a', opening: OPENING, json: false } satisfi
 const MEASURE = { ...LIST, name: 'measure', format: 'raw', formatOptions: {}, spool: undefined } satisfies Command;
 const DYNAMIC = { format: 'vpc', formatOptions: { subformat: 'dynamic' } };
 const MAP = { ...LIST, name: 'map', spool: undefined } satisfies Command;
+
+const DIGEST = {
+  ...MAP,
+  name: 'digest',
+  tree: false,
+  progress: false,
+  quiet: false,
+  workers: undefined,
+} satisfies Command;
 
 const HELP = { name: 'help' };
 
@@ -73,7 +83,14 @@ describe('commands', () => {
     ['map --spool=c a', { ...MAP, spool: 'c' }],
     ['measure a', MEASURE],
     ['measure -O vhd -o subformat=dynamic --output=json a', { ...MEASURE, ...DYNAMIC, json: true }],
+    ['digest a', DIGEST],
+    [
+      'digest -pq -m 3 --tree --output=json --spool=c a',
+      { ...DIGEST, progress: true, quiet: true, workers: 3, tree: true, json: true, spool: 'c' },
+    ],
+    ['digest --disk all a', { ...DIGEST, ...opening({ disk: 'all' }) }],
     ['convert a b', CONVERT],
+    ['convert --digest a b', convert({ digest: true })],
     ['convert - -', convert({ image: '-', output: '-' })],
     ['convert -O vpc a b', convert({ format: 'vpc' })],
     ['convert --output-format=raw.gz a b', convert({ format: 'raw.gz' })],
@@ -238,7 +255,7 @@ describe('wrong arguments', () => {
     ['info', 'The image is missing'],
     ['map', 'The image is missing'],
     ['info a b', "Unexpected argument 'b'"],
-    ['info --disk all a', '--disk all is for convert; info takes one disk'],
+    ['info --disk all a', '--disk all is for convert and digest; info takes one disk'],
     [`info a ${secret}`, "Unexpected argument 'https://host/disk'"],
     ['info --output=xml a', "--output takes human or json, not 'xml'"],
     ['info --output=jsn a', "--output takes human or json, not 'jsn'; did you mean json?"],
@@ -326,6 +343,11 @@ describe('wrong arguments', () => {
       'convert -n --resume --upload azure -O vpc a https://host/b',
       '--resume needs a file or --upload s3, not a server',
     ],
+    ['convert --digest --resume a b', '--digest does not work with --resume, since'],
+    ['digest', 'The image is missing'],
+    ['digest a b', "Unexpected argument 'b'"],
+    ['digest --resume a', "Unknown option '--resume'"],
+    ['convert --tree a b', "Unknown option '--tree'"],
     ['convert -n --resume a b', '--resume does not work with -n, which writes in place'],
     ...['-n', '--resume', '--sync'].map(
       (option) => [`convert ${option} a b.ovf`, '-n, --resume and --sync need one file as the output'] as const,

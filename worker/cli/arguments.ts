@@ -44,7 +44,7 @@ export type OpenArguments = Values<typeof OPENING>;
 type OtherValues = Values<typeof OTHERS>;
 
 /** The options of `convert` that decide together. */
-type Combined = 'json' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method' | Hardware;
+type Combined = 'json' | 'tree' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method' | Hardware;
 
 /** The options of `convert` that are options of the output format, too. */
 type Hardware = 'cpus' | 'machineMemory' | 'firmware' | 'os';
@@ -71,6 +71,10 @@ interface MeasureArguments extends ImageArguments {
   spool: string | undefined;
 }
 
+interface DigestArguments
+  extends ImageArguments,
+    Pick<OtherValues, 'tree' | 'json' | 'progress' | 'quiet' | 'workers' | 'spool'> {}
+
 interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
   output: string;
   format: string;
@@ -92,6 +96,7 @@ const PARSERS = {
   info: infoArguments,
   map: mapArguments,
   measure: measureArguments,
+  digest: digestArguments,
   convert: convertArguments,
 } satisfies Record<CommandName, (found: Parsed) => object>;
 
@@ -268,7 +273,7 @@ const optionsRequest = ({ values, positionals }: Parsed): Command => ({
 /** The image and the options for opening it, for the command `name`, which takes one disk. */
 function imageArguments({ values, positionals }: Parsed, name: CommandName): ImageArguments {
   const opening = valuesOf(OPENING, values);
-  if (opening.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert; ${name} takes one disk`);
+  if (opening.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert and digest; ${name} takes one disk`);
   return { image: localPath(positionals[0]!), opening };
 }
 
@@ -301,6 +306,12 @@ function measureArguments(found: Parsed): MeasureArguments {
   };
 }
 
+function digestArguments({ values, positionals }: Parsed): DigestArguments {
+  const { tree, json, progress, quiet, workers, spool } = valuesOf(OTHERS, values);
+  const opening = valuesOf(OPENING, values);
+  return { image: localPath(positionals[0]!), opening, tree, json, progress, quiet, workers, spool };
+}
+
 /** Parses lists of NAME=VALUE, as in qemu-img; NAME alone is NAME=on. The last value of a name wins. */
 function optionList(lists: string[]): Record<string, string> {
   const pairs = lists.flatMap((list) => list.split(','));
@@ -318,9 +329,18 @@ const definedOf = (values: Record<string, string | undefined>): Record<string, s
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 function convertArguments(found: Parsed): ConvertArguments {
-  const { requestedFormat, lists, sparseness, method, noConfirm, json: _, ...others } = valuesOf(OTHERS, found.values);
+  const {
+    requestedFormat,
+    lists,
+    sparseness,
+    method,
+    noConfirm,
+    json: _,
+    tree: _tree,
+    ...others
+  } = valuesOf(OTHERS, found.values);
   const { cpus, machineMemory: memory, firmware, os, ...values } = others;
-  const { bmap, place, upload, uploadHeaderFile, existing, resume, sync } = values;
+  const { bmap, digest, place, upload, uploadHeaderFile, existing, resume, sync } = values;
   const [image, output] = found.positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);
   const kind = isUpload ? 'a server' : 'standard output';
@@ -329,6 +349,8 @@ function convertArguments(found: Parsed): ConvertArguments {
   if (bmap !== undefined && resolve(bmap) === resolve(output)) throw usage('--bmap and OUTPUT name the same file');
   if (sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
   if (resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
+  if (digest && resume)
+    throw usage('--digest does not work with --resume, since a resumed conversion does not read the whole disk');
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');
   const {
     format,

@@ -190,7 +190,7 @@ export const OPENING = {
   disk: withValue(
     'disk',
     'N|NAME',
-    `use this disk of an archive that has several, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT, or an OVA with all. An OVA has all disks of a machine by default`,
+    `use this disk of an archive that has several, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT, or an OVA with all; in digest, it prints the digest of each. An OVA has all disks of a machine by default`,
     diskOf,
   ),
   snapshot: withValue(
@@ -223,7 +223,7 @@ export const OPENING = {
   checkManifest: flag(
     'check-manifest',
     'check an OVA on a server against its manifest, even if that downloads the whole archive; local files are always checked',
-    { commands: ['convert'] },
+    { commands: ['digest', 'convert'] },
   ),
 };
 
@@ -234,7 +234,12 @@ export const OTHERS = {
     STYLES.join('|'),
     'print text or JSON (default: human)',
     (value) => oneOf('--output', STYLES, value) === 'json',
-    { commands: ['info', 'map', 'measure'], takes: STYLES },
+    { commands: ['info', 'map', 'measure', 'digest'], takes: STYLES },
+  ),
+  tree: flag(
+    'tree',
+    'print the digest of fs-verity (SHA-256, blocks of 4 KiB, no salt) instead: empty parts of the disk take no time',
+    { commands: ['digest'] },
   ),
   requestedFormat: withValue(
     'output-format',
@@ -303,11 +308,19 @@ export const OTHERS = {
     asIs,
     { commands: ['convert'] },
   ),
-  progress: flag('progress', 'show progress; the default on a terminal', { short: 'p', commands: ['convert'] }),
-  quiet: flag('quiet', 'print nothing', { short: 'q', commands: ['convert'] }),
+  digest: flag(
+    'digest',
+    'print the SHA-256 of the disk as it is in IMAGE, to standard error if OUTPUT is standard output; not with --resume',
+    { commands: ['convert'] },
+  ),
+  progress: flag('progress', 'show progress; the default on a terminal', {
+    short: 'p',
+    commands: ['digest', 'convert'],
+  }),
+  quiet: flag('quiet', 'print nothing, except digests', { short: 'q', commands: ['digest', 'convert'] }),
   workers: withValue('workers', 'WORKERS', 'number of workers (default: one for each core, at most 8)', workerCount, {
     short: 'm',
-    commands: ['convert'],
+    commands: ['digest', 'convert'],
   }),
   existing: flag(
     'existing',
@@ -332,10 +345,10 @@ export const OTHERS = {
     '',
     {
       '--spool[=DIR]':
-        'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
+        'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map and digest (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
     },
     folderOf,
-    { commands: ['map', 'convert', 'measure'], takes: 'folder' },
+    { commands: ['map', 'digest', 'convert', 'measure'], takes: 'folder' },
   ),
   upload: withValue(
     'upload',

@@ -11,6 +11,7 @@ import { printOptions } from './command-output.js';
 import { type CommandName, commandEntry, EXIT_INTERRUPTED, EXIT_USAGE, isTopic } from './commands.js';
 import { completionsOf } from './completions/index.js';
 import { conversion } from './conversion.js';
+import { digest } from './digest-command.js';
 import { failureRows, failureText } from './failure-text.js';
 import { generalHelp, helpOf } from './help.js';
 import { info } from './info-command.js';
@@ -20,6 +21,7 @@ import { measureOutput } from './measure-command.js';
 import { requireText } from './operands.js';
 import { print, report, reportHelp } from './printing.js';
 import { RunContext } from './run-context.js';
+import { STANDARD_OUTPUT } from './standard-streams.js';
 
 /** The exit code of a failure before the command is known. */
 const EXIT_FAILED = 1;
@@ -81,12 +83,13 @@ const RUNS: { [Name in CommandName]: (command: CommandOf<Name>, context: RunCont
   info,
   map: mapDisk,
   measure: measureOutput,
+  digest,
   convert: conversion,
 };
 
 async function run(command: Command, signal: AbortSignal): Promise<number> {
-  // Not for a conversion, which prints nothing to standard output, but may write its output there.
-  if (command.name !== 'convert')
+  // Not for a conversion, which may write its output there, unless it prints a digest.
+  if (command.name !== 'convert' || (command.digest && command.output !== STANDARD_OUTPUT))
     watchPrinting(isTopic(command.name) ? commandEntry(command.name).failed : EXIT_FAILED);
   switch (command.name) {
     case 'help':

@@ -93,6 +93,21 @@ export const COMMANDS = {
     decodes: false,
     examples: [['measure -O qcow2 disk.vmdk', 'measures the output of convert -O qcow2 disk.vmdk']],
   },
+  digest: {
+    ...USUAL,
+    exitCodes: {
+      ...USUAL.exitCodes,
+      [EXIT_DAMAGED]: 'ranges of the disk were lost (--salvage), and digested as zeros',
+    },
+    summary: 'print the SHA-256 of a disk, which is the same in each format',
+    operands: [IMAGE],
+    usual: '[--tree] [--output=human|json] [-p] [-q] [-m WORKERS]',
+    decodes: true,
+    examples: [
+      ['digest disk.qcow2', 'what sha256sum prints for the raw disk'],
+      ['digest --tree disk.qcow2', 'what fsverity digest prints for the raw disk'],
+    ],
+  },
   convert: {
     ...USUAL,
     exitCodes: {

@@ -8,8 +8,9 @@ import { type ConvertCommand, outputOf, requirePossible } from './command-output
 import { EXIT_DAMAGED } from './commands.js';
 import { convertAll, convertMachine, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
+import { printDigests } from './digest-text.js';
 import { takesSeveral } from './formats.js';
-import { imageOf, type OpenDisk, type Opened } from './open-image.js';
+import { imageOf, type OpenDisk, openAll } from './open-image.js';
 import { shownInput } from './operands.js';
 import { isFolder, requireFileForOne, requireOtherFiles, requireOutput } from './output-checks.js';
 import type { WaitingLines } from './progress.js';
@@ -69,25 +70,14 @@ async function convertDisks(
   const image = imageOf(opened);
   try {
     if (isAll) return await convertEach(image.members);
-    const { isWhole, made } = await convert([image], command, await output(command), waiting, signal);
+    const { isWhole, made, digests } = await convert([image], command, await output(command), waiting, signal);
+    printDigests(digests, [command.image], command.output === STANDARD_OUTPUT);
     if (command.place !== undefined && made) reportNextStep(command.place, [made]);
     if (!isEncrypted(image)) reportNotEncrypted(command);
     return exitCode(isWhole);
   } finally {
     await image.close();
   }
-}
-
-/** Opens the image so that it lists all its disks. Fails if it has no list of disks. */
-async function openAll(open: OpenDisk): Promise<Opened> {
-  const opened = await open(undefined);
-  if (!('image' in opened)) return opened;
-  const { image } = opened;
-  const isFirstOnly = image.streamed && image.members.length === 1;
-  if (!isFirstOnly && image.members.length > 0) return opened;
-  // Once disk 1 is chosen, an archive that is read in order lists all disks, and an image without a list of disks fails.
-  await image.close();
-  return open(1);
 }
 
 /** How a conversion unpacks the image. `output` makes its output. */

@@ -12,12 +12,13 @@ import type { MadeDisk } from '../public/types.places.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
+import { printDigests } from './digest-text.js';
 import { ARCHIVES, COMPRESSED, endingIn, MACHINES, takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk } from './open-image.js';
 import { requireNoneOf, requireOutput } from './output-checks.js';
 import { report } from './printing.js';
 import type { WaitingLines } from './progress.js';
-import { STANDARD_INPUT } from './standard-streams.js';
+import { STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
 
 /** Fails with `usage` for `--disk all` unless the output is a folder, or a file that may have several disks. */
 export function requireFolderForAll({ bmap, opening, output, format }: ConvertCommand, isFolder: boolean): void {
@@ -57,6 +58,7 @@ export async function convertAll(
         await requireOutput({ ...command, output });
         await requireNoneOf(output, outputs);
         const converted = await convert([image], { ...command, output }, output, waiting, signal);
+        printDigests(converted.digests, [name], false);
         isWhole &&= converted.isWhole;
         if (converted.made) forPlace.push(converted.made);
         isAnyEncrypted ||= isEncrypted(image);
@@ -96,7 +98,9 @@ export async function convertMachine(
         });
       images.push(image);
     }
-    const { isWhole, made } = await convert(images, command, output, waiting, signal);
+    const { isWhole, made, digests } = await convert(images, command, output, waiting, signal);
+    const names = disks.map(({ name }) => name);
+    printDigests(digests, names, command.output === STANDARD_OUTPUT);
     if (command.place !== undefined && made) reportNextStep(command.place, [made]);
     if (!images.some(isEncrypted)) reportNotEncrypted(command);
     return isWhole;
@@ -106,7 +110,7 @@ export async function convertMachine(
 }
 
 /** The failure `cause` as that of the disk `name`, number `at` of `count`. */
-function failureOfDisk(cause: unknown, name: string, at: number, count: number): DecantError {
+export function failureOfDisk(cause: unknown, name: string, at: number, count: number): DecantError {
   const { kind, code, fields, message } = toDecantError(cause);
   const ofDisk = { ...fields, disk: name };
   const which = `'${shownText(name)}', disk ${at + 1} of ${count}`;

@@ -8,9 +8,10 @@ import { isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';
-import type { Result } from '../public/types.js';
+import type { DiskDigest, Result } from '../public/types.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
+import { reportTime } from './digest-text.js';
 import { shownInput } from './operands.js';
 import { report, reportLost, reportUnlisted } from './printing.js';
 import { ProgressLine, type WaitingLines } from './progress.js';
@@ -20,6 +21,8 @@ import { STANDARD_OUTPUT } from './standard-streams.js';
 interface Converted {
   /** Whether all of each disk could be read. */
   isWhole: boolean;
+  /** The digests of the disks, if they are wanted. */
+  digests: readonly DiskDigest[];
   /** What was made for its place, if a step follows there. */
   made: MadeDisk | undefined;
 }
@@ -34,13 +37,14 @@ export async function convert(
 ): Promise<Converted> {
   const result = await run(images, command, output, waiting, signal);
   const isWhole = result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
-  if (command.quiet) return { isWhole, made: undefined };
+  const { digests = result.digest ? [result.digest] : [] } = result;
+  if (command.quiet) return { isWhole, digests, made: undefined };
   for (const note of command.notes) report(`note: ${note}`);
   warn(result, command.output);
-  if (command.place === undefined) return { isWhole, made: undefined };
+  if (command.place === undefined) return { isWhole, digests, made: undefined };
   const refusal = placeRefusal(placeNamed(command.place), result);
   if (refusal) report(refusal.message);
-  return { isWhole, made: await madeDisk(images[0]!, command, result, signal) };
+  return { isWhole, digests, made: await madeDisk(images[0]!, command, result, signal) };
 }
 
 /** Whether a layer of the image is encrypted. */
@@ -63,6 +67,7 @@ async function run(
   const [image, ...disks] = images as [AnyImage, ...AnyImage[]];
   const large = images.flatMap(({ info }) => info.safety.filter(({ code }) => code === 'large-window'));
   if (!command.quiet) for (const { message } of large) report(`note: ${message}`);
+  if (command.digest && !command.quiet) for (const { info } of images) reportTime(info.virtualSize);
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr) : undefined;
   waiting.isSilenced ||= show;
@@ -83,6 +88,7 @@ async function run(
       ...(command.bmap !== undefined && { bmap: true }),
       sync,
       resume,
+      digest: command.digest,
       onProgress: (progress) => {
         if (image.streamed && progress.phase === 'measuring' && !isNoted) {
           isNoted = true;

@@ -52,6 +52,18 @@ export function imageOf(opened: Opened): AnyImage {
   throw opened.refusal;
 }
 
+/** Opens the image so that it lists all its disks. Fails if it has no list of disks. */
+export async function openAll(open: OpenDisk): Promise<Opened> {
+  const opened = await open(undefined);
+  if (!('image' in opened)) return opened;
+  const { image } = opened;
+  const isFirstOnly = image.streamed && image.members.length === 1;
+  if (!isFirstOnly && image.members.length > 0) return opened;
+  // Once disk 1 is chosen, an archive that is read in order lists all disks, and an image without a list of disks fails.
+  await image.close();
+  return open(1);
+}
+
 /** Whether `thrown` says that an image is read at any position, which only an unpacked file allows. */
 const needsSpool = (thrown: unknown): thrown is DecantError =>
   thrown instanceof DecantError && thrown.code === 'needs-spool';

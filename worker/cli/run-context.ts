@@ -40,15 +40,21 @@ export async function orUnpacked<T>(unpacking: Unpacking, work: () => Promise<T>
 /** The arguments of a command that reads one disk, and unpacks it in `spool` if it must. */
 type DiskArguments = ImageArguments & { spool: string | undefined };
 
+/** How a command unpacks an image that must be unpacked: in `spool`, or in the folder for temporary files. */
+export function unpackingOf({ image, spool, quiet = false }: DiskArguments & { quiet?: boolean }): Unpacking {
+  const folder = spool ?? spoolFolder();
+  const report = new UnpackingReport(shownInput(image), folder, quiet, process.stderr.isTTY);
+  return { folder, report, isNeeded: spool !== undefined, isForAll: false, check: async () => {} };
+}
+
 /** Opens the disk that the command names, runs `work` with it, and closes it. It is unpacked first if it must be. */
 export async function withDisk<T>(
-  { image, opening, spool }: DiskArguments,
+  command: DiskArguments,
   context: RunContext,
   work: (image: AnyImage) => Promise<T>,
 ): Promise<T> {
-  const folder = spool ?? spoolFolder();
-  const report = new UnpackingReport(shownInput(image), folder, false, process.stderr.isTTY);
-  const unpacking = { folder, report, isNeeded: spool !== undefined, isForAll: false, check: async () => {} };
+  const { image, opening } = command;
+  const unpacking = unpackingOf(command);
   const open = await context.opener(image, opening, unpacking);
   return orUnpacked(unpacking, async () => {
     const opened = imageOf(await open(opening.disk));

@@ -184,6 +184,8 @@ export interface DigestedDisk {
   lostRanges: number;
   /** The number of lost bytes. */
   lostBytes: number;
+  /** Of `digest` of an image: notices for a person, as `notices` of a `Result`, which has those of a conversion. */
+  notices?: Notice[];
 }
 
 /** Options of `sha256`. */
