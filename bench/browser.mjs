@@ -86,6 +86,19 @@ export class Browser {
     );
   }
 
+  /** Seconds of the SHA-256 of the disk. */
+  async digest(build, path) {
+    await this.page.locator('input').setInputFiles(path);
+    return this.page.evaluate(async (name) => {
+      const start = performance.now();
+      const image = await builds[name].open(document.querySelector('input').files[0]);
+      await image.digest();
+      const seconds = (performance.now() - start) / 1000;
+      await image.close();
+      return seconds;
+    }, build.name);
+  }
+
   /** Seconds of a conversion of the image at `url` to the private storage. */
   async convertAddress(build, url) {
     return (await this.#undriven({ build: build.name, url })).seconds;

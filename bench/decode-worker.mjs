@@ -25,7 +25,7 @@ async function decode() {
   const start = performance.now();
   const conversion = new Conversion();
   conversion.add(image, (job) => runner.run(job), 0);
-  await conversion.run(1, 32 << 20, output, target, () => {}, new CancelHandle());
+  await conversion.run(1, 32 << 20, output, target, undefined, () => {}, new CancelHandle());
   return performance.now() - start;
 }
 

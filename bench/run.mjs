@@ -11,6 +11,7 @@ import { builds, quick, RUNS } from './arguments.mjs';
 import { Browser } from './browser.mjs';
 import { containers } from './containers.mjs';
 import { conversions, realFiles } from './conversions.mjs';
+import { digests } from './digests.mjs';
 import { DESCRIPTION } from './images.mjs';
 import { limits } from './limits.mjs';
 import { network } from './network.mjs';
@@ -32,6 +33,7 @@ print(`Node ${process.version}, Chromium ${browser.version}, ${qemu}.`);
 print(`${DESCRIPTION}; alternating runs, warm cache, a quiet disk before each.`);
 await conversions(browser);
 await containers();
+if (!quick) await digests(browser);
 if (quick) {
   await quickUpload();
 } else {

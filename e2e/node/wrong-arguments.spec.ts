@@ -177,6 +177,7 @@ test('methods of an image', async ({ folder }) => {
     ...options({ signal: isNull }, (given) => image.read(0, 1, given)),
     ...options({ signal: isNull }, (given) => map(given)),
     ...options({ deep: isBoolean, signal: isNull }, (given) => image.verdict(given)),
+    ...options({ onProgress: isFunction, signal: isNull, tree: isBoolean }, (given) => image.digest(given as object)),
     ...options({ onProgress: isFunction, signal: isNull }, (given) => image.unlock(given)),
     ...options({ end: isWhole, signal: isNull, start: isWhole }, (given) => image.readable(given)),
     ['convert', (value) => image.convert(value), (value) => isText(value) || isObject(value)],

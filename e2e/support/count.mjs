@@ -55,7 +55,7 @@ const dispatch = (/** @type {Uint8Array} */ job) => {
 const output = { format: 'raw', formatOptions: {}, twoPass: false, seconds: 0, random: new Uint8Array(16) };
 const conversion = new Conversion();
 conversion.add(image, dispatch, 0);
-const { progress } = await conversion.run(1, 32 << 20, output, { object }, () => {}, new CancelHandle());
+const { progress } = await conversion.run(1, 32 << 20, output, { object }, undefined, () => {}, new CancelHandle());
 const all = allocations() - before;
 closeSync(fd);
 

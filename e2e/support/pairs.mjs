@@ -14,7 +14,7 @@ export function disk() {
 }
 
 /** What a raw disk is beside other formats: a person has to say that it is one. */
-const SAID = ['raw'];
+export const SAID = ['raw'];
 
 /** The formats of encrypted disks, and the password of all encrypted images. */
 export const LOCKED = ['luks'];
