@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { root, say } from '../scripts/lib.mjs';
 import { builds, quick, RUNS } from './arguments.mjs';
 import { Browser } from './browser.mjs';
+import { comparisons } from './comparisons.mjs';
 import { containers } from './containers.mjs';
 import { conversions, realFiles } from './conversions.mjs';
 import { digests } from './digests.mjs';
@@ -34,6 +35,7 @@ print(`${DESCRIPTION}; alternating runs, warm cache, a quiet disk before each.`)
 await conversions(browser);
 await containers();
 if (!quick) await digests(browser);
+if (!quick) await comparisons();
 if (quick) {
   await quickUpload();
 } else {

@@ -6,6 +6,7 @@ mod begun;
 mod chains;
 mod codecs;
 mod common;
+mod compare;
 mod containers;
 mod deflate;
 mod digests;

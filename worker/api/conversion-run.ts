@@ -277,7 +277,7 @@ async function ofDisk<T>(conversion: ConversionContext, at: number, work: Promis
 }
 
 /** Returns `error`; if it is that of one of several disks, as the core states if `at` does not, with the name of the disk. */
-function failureOf(conversion: ConversionContext, error: DecantError, at?: number): DecantError {
+export function failureOf(conversion: ConversionContext, error: DecantError, at?: number): DecantError {
   const disks = disksOf(conversion);
   const { kind, code, message, fields, cause } = error;
   const { diskNumber, ...others } = fields;
@@ -390,7 +390,7 @@ async function run(
 }
 
 /** Calls `work` with a connection to the workers of `pool` for each session, and starts each worker when the coordinator needs it. */
-async function withWorkers<T>(
+export async function withWorkers<T>(
   sessions: ImageSession[],
   pool: Pool,
   operation: number,

@@ -11,6 +11,9 @@ import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,
+  CommonImage,
+  Compared,
+  CompareOptions,
   DiskDigest,
   DiskDigestOptions,
   Extent,
@@ -43,6 +46,7 @@ import type { Unpacked } from './unpacking.js';
 
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
+const COMPARING = 'Comparing the disks';
 const MEASURING = 'Measuring the output';
 const EXAMINING = 'Examining the image';
 const DIGESTING = 'Computing the digest';
@@ -50,6 +54,9 @@ const LOOKING = 'Looking for saved progress';
 
 /** The `memory` of a conversion of an image that is read in place by default, in bytes: its blocks take memory, too. */
 const MEMORY_IN_PLACE = 32 << 20;
+
+/** Loads the code for comparisons. */
+const loadComparisons = () => loadPart('comparisons', () => import('./comparison.js'));
 
 /** Loads the code for verdicts. */
 const loadVerdicts = () => loadPart('verdicts', () => import('./verdict.js'));
@@ -71,10 +78,13 @@ interface OtherDisk {
 
 /** The images in `options.disks`. Throws `usage` for other values, and for closed images. */
 const otherDisks = ({ disks = [] }: ConvertOptions): OtherDisk[] =>
-  disks.map((image: unknown) => {
-    if (image instanceof OpenImage) return image.asOtherDisk();
-    throw new DecantError('usage', "One of the 'disks' is not an image of this copy of the package");
-  });
+  disks.map((image) => otherDisk(image, "One of the 'disks'"));
+
+/** The image, which messages call `what`. Throws `usage` for another value, and for a closed image. */
+function otherDisk(image: unknown, what: string): OtherDisk {
+  if (image instanceof OpenImage) return image.asOtherDisk();
+  throw new DecantError('usage', `${what} is not an image of this copy of the package`);
+}
 
 /**
  * An opened image. Its methods are bound: a proxy around it, as frameworks make, would otherwise hide its private
@@ -144,6 +154,17 @@ export class OpenImage {
     } finally {
       await session.release();
     }
+  }
+
+  async compare(image: CommonImage, options: CompareOptions = {}): Promise<Compared> {
+    this.#requireOpen();
+    checkCall('compare', options);
+    checkTypes(options, 'boolean', ['firstOnly', 'strict']);
+    const other = otherDisk(image, 'The other image');
+    const signal = anyOf([this.#until(options.signal), other.closing]);
+    const { compareImages } = await this.#use(orCancelled(signal, loadComparisons()), COMPARING);
+    // Both images stay open until the comparison ends.
+    return this.#use(other.use(compareImages(this.#context, other.context, { ...options, signal })), COMPARING);
   }
 
   async measure(options: MeasureOptions = {}): Promise<Measured> {

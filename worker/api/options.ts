@@ -15,6 +15,7 @@ import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types
 import type { Configuration } from '../public/types.browser.js';
 import type {
   CommonConvertOptions,
+  CompareOptions,
   DigestOptions,
   DiskDigestOptions,
   Engine,
@@ -69,6 +70,7 @@ const NAMES = {
   prepare: namesOf<PrepareOptions>({ engine: true, workers: true, size: true }),
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
+  compare: namesOf<CompareOptions>({ firstOnly: true, onProgress: true, onRanges: true, signal: true, strict: true }),
   measure: namesOf<MeasureOptions>({ format: true, formatOptions: true, signal: true, size: true }),
   verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
   digest: namesOf<DiskDigestOptions>({ onProgress: true, signal: true, tree: true }),
@@ -126,7 +128,8 @@ export function checkCall(call: CallName, options: object, more: readonly string
   checkNames(call, options, [...NAMES[call], ...more]);
   const { signal } = options as { signal?: unknown };
   checkSignal(signal);
-  checkTypes(options as { onProgress?: unknown; onWaiting?: unknown }, 'function', ['onProgress', 'onWaiting']);
+  const listeners = options as { onProgress?: unknown; onRanges?: unknown; onWaiting?: unknown };
+  checkTypes(listeners, 'function', ['onProgress', 'onRanges', 'onWaiting']);
 }
 
 /** Checks the argument of `configure`. Throws `usage`. */

@@ -49,6 +49,13 @@ const CONVERT = {
 } satisfies Command;
 
 const LIST = { name: 'info', image: 'a', opening: OPENING, json: false } satisfies Command;
+const QUESTION = { progress: false, quiet: false, workers: undefined, strict: false, all: false };
+const COMPARE = { ...LIST, ...QUESTION, name: 'compare', spool: undefined } satisfies Omit<
+  Extract<Command, { name: 'compare' }>,
+  'other'
+>;
+/** The second image of a comparison, with changed options for opening it. */
+const other = (image: string, changes: object = {}) => ({ other: { image, ...opening(changes) } });
 const MEASURE = { ...LIST, name: 'measure', format: 'raw', formatOptions: {}, spool: undefined } satisfies Command;
 const DYNAMIC = { format: 'vpc', formatOptions: { subformat: 'dynamic' } };
 const MAP = { ...LIST, name: 'map', spool: undefined } satisfies Command;
@@ -82,6 +89,36 @@ describe('commands', () => {
     ['info -f raw --unpack a', { ...LIST, ...opening({ format: 'raw', unpack: true }) }],
     ['map --spool=c a', { ...MAP, spool: 'c' }],
     ['measure a', MEASURE],
+    ['compare a b', { ...COMPARE, ...other('b') }],
+    [
+      'compare -f raw -F vhd -s -q a b',
+      { ...COMPARE, ...opening({ format: 'raw' }), ...other('b', { format: 'vpc' }), strict: true, quiet: true },
+    ],
+    ['compare --all --output=json a b', { ...COMPARE, ...other('b'), all: true, json: true }],
+    [
+      'compare --disk 2 --second-disk c --snapshot d --with e a b',
+      {
+        ...COMPARE,
+        ...opening({ disk: 2, snapshot: 'd', companions: ['e'] }),
+        ...other('b', { disk: 'c', companions: ['e'] }),
+      },
+    ],
+    [
+      'compare --password-file c --second-password-file d a b',
+      { ...COMPARE, ...opening({ passwordFiles: ['c'] }), ...other('b', { passwordFiles: ['d'] }) },
+    ],
+    // Headers are for the server of the first URL.
+    ...[
+      ['a', 'http://one/b', 'c'],
+      ['http://one/a', 'http://one/b', 'c'],
+      ['http://one/a', 'http://two/b', undefined],
+    ].map(
+      ([image, second, headerFile]) =>
+        [
+          `compare --header-file c ${image} ${second}`,
+          { ...COMPARE, image: image!, ...opening({ headerFile: 'c' }), ...other(second!, { headerFile }) },
+        ] as const,
+    ),
     ['measure -O vhd -o subformat=dynamic --output=json a', { ...MEASURE, ...DYNAMIC, json: true }],
     ['digest a', DIGEST],
     [
@@ -355,6 +392,10 @@ describe('wrong arguments', () => {
     ['convert --sync a -', '--sync needs a file, not standard output'],
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],
     ['convert --spool= a -', '--spool= takes a folder'],
+    ['compare --all a b', '--all needs --output=json'],
+    ['compare a', 'The second image is missing'],
+    ['compare - -', 'Standard input can be only one of the images'],
+    ['compare --second-disk all a b', '--second-disk takes one disk'],
     ['map --spool= a', '--spool= takes a folder'],
     ['convert --spool c a -', "Unexpected argument '-'"],
     ['convert --resume a -', '--resume needs a file or --upload s3, not standard output'],

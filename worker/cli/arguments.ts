@@ -4,11 +4,12 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
+import { addressOf, isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
   ALL_DISKS,
   ALL_OPTIONS,
+  COMPARING,
   isPageBlob,
   OPENING,
   type Option,
@@ -34,7 +35,7 @@ import {
 import { didYouMean } from './did-you-mean.js';
 import { outputFormat } from './formats.js';
 import { shownInput } from './operands.js';
-import { STANDARD_OUTPUT } from './standard-streams.js';
+import { STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
 import { listed } from './wording.js';
 import { noSuchCommand, wrongCommand } from './wrong-command.js';
 
@@ -60,6 +61,16 @@ interface InfoArguments extends ImageArguments {
 }
 
 interface MapArguments extends ImageArguments {
+  json: boolean;
+  spool: string | undefined;
+}
+
+interface CompareArguments extends ImageArguments, Pick<OtherValues, 'progress' | 'quiet' | 'workers'> {
+  /** The second image. */
+  other: ImageArguments;
+  strict: boolean;
+  /** Whether all ranges are listed. */
+  all: boolean;
   json: boolean;
   spool: string | undefined;
 }
@@ -95,6 +106,7 @@ interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
 const PARSERS = {
   info: infoArguments,
   map: mapArguments,
+  compare: compareArguments,
   measure: measureArguments,
   digest: digestArguments,
   convert: convertArguments,
@@ -287,6 +299,46 @@ function mapArguments(found: Parsed): MapArguments {
     ...imageArguments(found, 'map'),
     json: readOption(OTHERS.json, values),
     spool: readOption(OTHERS.spool, values),
+  };
+}
+
+function compareArguments(found: Parsed): CompareArguments {
+  const { json, spool, progress, quiet, workers } = valuesOf(OTHERS, found.values);
+  const { strict, all, ...second } = valuesOf(COMPARING, found.values);
+  const { image, opening } = imageArguments(found, 'compare');
+  const other = localPath(found.positionals[1]!);
+  if (all && !json) throw usage('--all needs --output=json');
+  if (second.secondDisk === ALL_DISKS) throw usage(`--second-disk takes one disk, not ${ALL_DISKS}`);
+  if (image === STANDARD_INPUT && other === STANDARD_INPUT)
+    throw usage('Standard input can be only one of the images; save the other one as a file');
+  return {
+    image,
+    opening,
+    other: { image: other, opening: secondOpening(opening, image, other, second) },
+    ...{ strict, all, json, spool, progress, quiet, workers },
+  };
+}
+
+/** The options for opening the second image of a comparison, `other`: those of the first one, except for what `second` states. */
+function secondOpening(
+  opening: OpenArguments,
+  image: string,
+  other: string,
+  second: Pick<Values<typeof COMPARING>, 'secondFormat' | 'secondDisk' | 'secondSnapshot' | 'secondPasswordFiles'>,
+): OpenArguments {
+  const { secondFormat: format, secondDisk: disk, secondSnapshot: snapshot, secondPasswordFiles } = second;
+  const passwordFiles = secondPasswordFiles.length > 0 ? secondPasswordFiles : opening.passwordFiles;
+  // The headers are for the server of the first URL.
+  const isOfOther = !isHttp(image) || (isHttp(other) && addressOf(image).url.origin === addressOf(other).url.origin);
+  const headerFile = isOfOther ? opening.headerFile : undefined;
+  return {
+    ...opening,
+    format,
+    disk,
+    snapshot,
+    passwordFiles,
+    headerFile,
+    unpack: opening.unpack && format !== undefined,
   };
 }
 

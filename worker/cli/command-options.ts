@@ -234,7 +234,7 @@ export const OTHERS = {
     STYLES.join('|'),
     'print text or JSON (default: human)',
     (value) => oneOf('--output', STYLES, value) === 'json',
-    { commands: ['info', 'map', 'measure', 'digest'], takes: STYLES },
+    { commands: ['info', 'map', 'compare', 'measure', 'digest'], takes: STYLES },
   ),
   tree: flag(
     'tree',
@@ -315,12 +315,15 @@ export const OTHERS = {
   ),
   progress: flag('progress', 'show progress; the default on a terminal', {
     short: 'p',
-    commands: ['digest', 'convert'],
+    commands: ['digest', 'convert', 'compare'],
   }),
-  quiet: flag('quiet', 'print nothing, except digests', { short: 'q', commands: ['digest', 'convert'] }),
+  quiet: flag('quiet', 'print nothing, except digests; compare ends at the first difference', {
+    short: 'q',
+    commands: ['digest', 'convert', 'compare'],
+  }),
   workers: withValue('workers', 'WORKERS', 'number of workers (default: one for each core, at most 8)', workerCount, {
     short: 'm',
-    commands: ['digest', 'convert'],
+    commands: ['digest', 'convert', 'compare'],
   }),
   existing: flag(
     'existing',
@@ -348,7 +351,7 @@ export const OTHERS = {
         'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map and digest (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
     },
     folderOf,
-    { commands: ['map', 'digest', 'convert', 'measure'], takes: 'folder' },
+    { commands: ['map', 'digest', 'convert', 'compare', 'measure'], takes: 'folder' },
   ),
   upload: withValue(
     'upload',
@@ -380,12 +383,34 @@ export const OTHERS = {
   sync: flag('sync', 'fsync the file and its folder before exiting', { commands: ['convert'] }),
 };
 
+/** The options of `compare`: how the second image is opened, where that differs from the first one, and what is compared. */
+export const COMPARING = {
+  secondFormat: withValue('second-format', 'FORMAT', 'format of IMAGE2', (value) => value && inputFormat(value), {
+    short: 'F',
+    commands: ['compare'],
+    takes: INPUT_FORMATS,
+  }),
+  secondDisk: withValue('second-disk', 'N|NAME', 'as --disk, for IMAGE2', diskOf, { commands: ['compare'] }),
+  secondSnapshot: withValue('second-snapshot', 'ID|NAME', 'as --snapshot, for IMAGE2', asIs, { commands: ['compare'] }),
+  secondPasswordFiles: repeated(
+    'second-password-file',
+    'FILE',
+    'as --password-file, for IMAGE2 (default: the passwords of --password-file)',
+    { commands: ['compare'], takes: 'file' },
+  ),
+  strict: flag('strict', 'also compare sizes, and how ranges are allocated and stored', {
+    short: 's',
+    commands: ['compare'],
+  }),
+  all: flag('all', 'list all ranges that differ; needs --output=json', { commands: ['compare'] }),
+};
+
 const IGNORED = 'accepted for compatibility with qemu-img, without effect';
 
 /** Options without a value in a command. */
 const WITHOUT_VALUE = {
   targetCache: withValue('target-cache', 'CACHE', IGNORED, asIs, { short: 't', commands: ['convert'] }),
-  sourceCache: withValue('source-cache', 'CACHE', IGNORED, asIs, { short: 'T', commands: ['convert'] }),
+  sourceCache: withValue('source-cache', 'CACHE', IGNORED, asIs, { short: 'T', commands: ['convert', 'compare'] }),
   forceShare: flag('force-share', IGNORED, { short: 'U' }),
   anyOrder: flag('any-order', IGNORED, { short: 'W', commands: ['convert'] }),
   help: flag('help', 'print this help', { short: 'h' }),
@@ -408,6 +433,7 @@ export const valuesOf = <T extends Table>(table: T, given: Record<string, Parsed
 export const ALL_OPTIONS: readonly Option<unknown>[] = Object.values<Option<unknown>>({
   ...OPENING,
   ...OTHERS,
+  ...COMPARING,
   ...WITHOUT_VALUE,
 });
 

@@ -9,6 +9,7 @@ import { type Command, type CommandOf, type ImageCommand, parse } from './argume
 import { WrongArguments } from './command-options.js';
 import { printOptions } from './command-output.js';
 import { type CommandName, commandEntry, EXIT_INTERRUPTED, EXIT_USAGE, isTopic } from './commands.js';
+import { compareDisks } from './compare-command.js';
 import { completionsOf } from './completions/index.js';
 import { conversion } from './conversion.js';
 import { digest } from './digest-command.js';
@@ -82,6 +83,7 @@ function watchPrinting(failed: number): void {
 const RUNS: { [Name in CommandName]: (command: CommandOf<Name>, context: RunContext) => Promise<number> } = {
   info,
   map: mapDisk,
+  compare: compareDisks,
   measure: measureOutput,
   digest,
   convert: conversion,

@@ -58,6 +58,12 @@ const IMAGE: Operand = {
   text: `a file, an http or https URL, or - for standard input: a file, or a stream of ${STREAMS.join(', ')} or a raw disk`,
 };
 
+const OTHER: Operand = {
+  name: 'IMAGE2',
+  noun: 'second image',
+  text: 'the image that is compared with IMAGE: a file, an http or https URL, or - for standard input',
+};
+
 const OUTPUT: Operand = {
   name: 'OUTPUT',
   noun: 'output',
@@ -84,6 +90,24 @@ export const COMMANDS = {
     usual: '[--output=human|json]',
     decodes: false,
     examples: [['map --output=json disk.qcow2', 'lists data, zeros and holes']],
+  },
+  compare: {
+    failed: 2,
+    wrongUsage: EXIT_USAGE,
+    exitCodes: {
+      0: 'the disks are the same',
+      1: 'they differ',
+      [EXIT_USAGE]: 'failed, or wrong usage',
+      [EXIT_DAMAGED]: 'no difference was found, but ranges of the disks were lost (--salvage)',
+    },
+    summary: 'compare the disks of two images, as qemu-img compare does',
+    operands: [IMAGE, OTHER],
+    usual: '[-F FORMAT] [-s] [-p] [-q] [--output=human|json]',
+    decodes: true,
+    examples: [
+      ['compare disk.vmdk disk.qcow2', 'whether the guest reads the same bytes'],
+      ['compare --all --output=json a.qcow2 b.qcow2', 'lists all ranges that differ'],
+    ],
   },
   measure: {
     ...USUAL,

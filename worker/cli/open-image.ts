@@ -23,7 +23,7 @@ import type { OpenArguments } from './arguments.js';
 import type { Disks } from './failure-text.js';
 import { filesBeside, filesIn, MACHINE, machineIn } from './files-beside.js';
 import { namedFile } from './operands.js';
-import { imageHeaders, readPasswords } from './secret-files.js';
+import { imageHeaders, imagePasswords } from './secret-files.js';
 import { STANDARD_INPUT, standardInput } from './standard-streams.js';
 import { type Unpacking, windowOf } from './unpacking.js';
 
@@ -112,7 +112,7 @@ export async function imageOpener(
   const isHeaders = headerFile === STANDARD_INPUT;
   if (isInput && isHeaders)
     throw new DecantError('usage', 'Standard input is already the image; put the headers into a file');
-  const passwords = await readPasswords(
+  const passwords = await imagePasswords(
     passwordFiles,
     isInput ? 'the image' : isHeaders ? 'the headers' : undefined,
     signal,

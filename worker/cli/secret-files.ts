@@ -84,6 +84,20 @@ export function imageHeaders(opening: HeaderArguments, signal: AbortSignal): Pro
   return headers;
 }
 
+/** The passwords that were read for each list of files. */
+const passwords = new WeakMap<string[], Promise<PasswordsByName>>();
+
+/** Like {@link readPasswords}, but reads the files of one `list` once: two images may have it, and a file may be a pipe. */
+export function imagePasswords(
+  list: string[],
+  input: string | undefined,
+  signal: AbortSignal,
+): Promise<PasswordsByName> {
+  const found = passwords.get(list) ?? readPasswords(list, input, signal);
+  passwords.set(list, found);
+  return found;
+}
+
 /** Removes the line end that an editor or `echo` adds. */
 function withoutLineEnd(bytes: Buffer): Uint8Array {
   const text = bytes.toString('latin1');

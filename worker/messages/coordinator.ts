@@ -131,6 +131,37 @@ export interface MeasureRequest {
   size: number | undefined;
 }
 
+export interface CompareRequest {
+  operation: number;
+  /** The two disks. */
+  disks: DiskRequest[];
+  workers: number;
+  /** For the buffers of both disks, in bytes. */
+  memory: number;
+  /** See `CompareOptions`. */
+  strict: boolean;
+  firstOnly: boolean;
+  /** The files that both images have, by their numbers in the one and in the other. */
+  shared: [number, number][];
+  /** Whether `differing:OPERATION` reports all differing ranges, as offsets and lengths in a `Float64Array`. */
+  reportsRanges: boolean;
+}
+
+/** The result of a comparison: the crate's `Compared`. */
+export interface CrateCompared {
+  offset?: number;
+  bytes: number;
+  ranges: number;
+  allocation?: number;
+  lost: Pick<ConvertedDisk, 'lost' | 'lostRanges' | 'lostBytes'>[];
+}
+
+/** The progress of a comparison: the bytes of the larger disk that are done, and the first difference, once it is known. */
+export interface ComparisonDone {
+  done: number;
+  offset: number | undefined;
+}
+
 export interface ReadRequest {
   operation: number;
   image: number;

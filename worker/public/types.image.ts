@@ -5,7 +5,9 @@ import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
 import type {
   DiskDigest,
+  DiskRange,
   Kept,
+  LostRange,
   OutputFormat,
   Progress,
   Result,
@@ -158,6 +160,53 @@ export interface Measured {
   fullyAllocated: number;
 }
 
+/** How to compare the disk with that of another image. */
+export interface CompareOptions {
+  /** Also compares sizes, and how ranges are allocated and stored, as `qemu-img compare -s` does. */
+  strict?: boolean;
+  /** Ends the comparison at the first difference: the counts of the result are those up to there. */
+  firstOnly?: boolean;
+  /** Called with the ranges of bytes that differ, ascending and disjoint, some at a time. */
+  onRanges?: (ranges: DiskRange[]) => void;
+  /** Called while the disks are compared. */
+  onProgress?: (progress: CompareProgress) => void;
+  /** Cancels the comparison. */
+  signal?: AbortSignal;
+}
+
+/** How far a comparison is. */
+export interface CompareProgress {
+  /** The share of the larger disk that is done: 0 to 1. */
+  fraction: number;
+  /** The first byte that differs, once it is known. */
+  offset?: number;
+}
+
+/** The result of a comparison. */
+export interface Compared {
+  /**
+   * Whether the guest reads the same bytes from both disks; the smaller one counts as if zeros followed it. After a strict comparison:
+   * whether the sizes and the allocation are the same, too.
+   */
+  same: boolean;
+  /** The sizes of the disks. */
+  virtualSizes: [number, number];
+  /** The first byte that differs. */
+  offset?: number;
+  /** The number of bytes that differ. */
+  differentBytes: number;
+  /** The number of ranges that they form. */
+  differentRanges: number;
+  /** Of a strict comparison of disks of one size: the first byte that is allocated or stored in another way. */
+  allocationOffset?: number;
+  /** What was lost of damaged images that were opened with `salvage`, and counts as zeros; `disk` is 1 or 2. At most 10,000 of each. */
+  lost: LostRange[];
+  /** The number of all lost ranges. */
+  lostRanges: number;
+  /** Their bytes. */
+  lostBytes: number;
+}
+
 /** How to read a part of the disk. */
 export interface ReadOptions {
   /** Cancels the reading. */
@@ -235,6 +284,12 @@ export interface CommonImage extends ImageBase {
   unlock(options?: UnlockOptions): Promise<void>;
   /** Lists the ranges of the disk, in order and without gaps. Each call reads the tables again. */
   map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
+  /**
+   * Compares the disk with that of `other`, another image of this package, bit by bit, whatever the formats of the images. What the maps of
+   * both leave out is not read, nor what both leave to the same backing files. Fails as `convert` does; `fields.diskNumber` of a failure is
+   * the disk that it is about, 1 or 2. Refused as `unsupported` if `other` is a streamed image.
+   */
+  compare(other: CommonImage, options?: CompareOptions): Promise<Compared>;
   /** Measures what `convert` would write, by the tables of the image: quick, and without a target. */
   measure(options?: MeasureOptions): Promise<Measured>;
   /**

@@ -1,7 +1,15 @@
 // The conversions that a coordinator runs: their jobs go to pool workers, and their output to a target.
 
 import { toTargetError } from '../errors/errors.js';
-import type { Converted, ConvertRequest, CrateProgress, NeededWorker } from '../messages/coordinator.js';
+import type {
+  CompareRequest,
+  ComparisonDone,
+  Converted,
+  ConvertRequest,
+  CrateCompared,
+  CrateProgress,
+  NeededWorker,
+} from '../messages/coordinator.js';
 import type { FileSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import { DiskHasher } from './disk-hasher.js';
 import { Dispatcher } from './dispatcher.js';
@@ -38,14 +46,50 @@ export class Conversions {
     request: ConvertRequest,
     cancel: Workers.CancelHandle,
   ): Promise<Converted> {
-    const { operation, disks } = request;
+    return this.#dispatching(images, request, (dispatchers) =>
+      this.#write(crate, images, request, dispatchers, cancel),
+    );
+  }
+
+  /** Compares the disks of two images. `compareDisks` is that of the crate. */
+  async compare(
+    compareDisks: typeof Workers.compareDisks,
+    images: HeldImage[],
+    request: CompareRequest,
+    cancel: Workers.CancelHandle,
+  ): Promise<CrateCompared> {
+    const { operation, workers, memory, strict, firstOnly, shared, reportsRanges } = request;
+    const [one, other] = images as [HeldImage, HeldImage];
+    return this.#dispatching(images, request, async (dispatchers) => {
+      const dispatch = dispatchers.map((dispatcher, at) => {
+        dispatcher.attachment = { ...accessTo(images[at]!), target: undefined };
+        return (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
+      });
+      const spec = {
+        ...{ dispatch, workers, memory, strict, firstOnly },
+        shared: Uint16Array.from(shared.flat()),
+        seed: crypto.getRandomValues(new Uint8Array(8)),
+        progress: (done: number, offset?: number) =>
+          this.report(`compared:${operation}`, { done, offset } satisfies ComparisonDone),
+        differ: reportsRanges ? (ranges: Float64Array) => this.report(`differing:${operation}`, ranges) : undefined,
+      };
+      return (await compareDisks(one.image, other.image, spec, cancel)) as CrateCompared;
+    });
+  }
+
+  /** Runs `work` with a dispatcher for the jobs of each image. */
+  async #dispatching<T>(
+    images: HeldImage[],
+    { operation, disks }: Pick<ConvertRequest, 'operation' | 'disks'>,
+    work: (dispatchers: Dispatcher[]) => Promise<T>,
+  ): Promise<T> {
     const dispatchers = images.map(({ sources }, disk) => {
       const needed = (at: number) => this.report(`worker:${operation}`, { disk, at } satisfies NeededWorker);
       return new Dispatcher(disks[disk]!.pool, sources, needed);
     });
     this.#dispatchers.set(operation, dispatchers);
     try {
-      return await this.#write(crate, images, request, dispatchers, cancel);
+      return await work(dispatchers);
     } catch (thrown) {
       // `fail` was called, and the conversion cancelled for this reason.
       throw dispatchers[0]!.failure ?? thrown;
@@ -86,17 +130,11 @@ export class Conversions {
     const opened = await this.host.openTarget(request.target).catch(failTarget);
     const { target, shared, journal } = opened;
     try {
-      for (const [at, { image, spec }] of images.entries()) {
+      for (const [at, held] of images.entries()) {
+        const { image } = held;
         const dispatcher = dispatchers[at]!;
         const { pool, diskSize } = disks[at]!;
-        const specs = specsOf(spec);
-        const files = Array.from(image.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
-        // Rewritten ranges of the disk are a file, too, whose bytes travel with the jobs.
-        dispatcher.attachment = {
-          files: [...files, undefined],
-          keys: image.keys(),
-          target: shared ? request.target : undefined,
-        };
+        dispatcher.attachment = { ...accessTo(held), target: shared ? request.target : undefined };
         const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
         // Where workers write by themselves, jobs may end in any order.
         const { rows } = dispatcher;
@@ -134,6 +172,14 @@ const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint, d
   begun: resumePoint?.guest ?? 0,
   begunWritten: resumePoint?.written ?? 0,
 });
+
+/** The files and keys with which workers run jobs of the image. */
+function accessTo({ image, spec }: HeldImage) {
+  const specs = specsOf(spec);
+  const files = Array.from(image.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
+  // Rewritten ranges of the disk are a file, too, whose bytes travel with the jobs.
+  return { files: [...files, undefined], keys: image.keys() };
+}
 
 /** The file of a source, if workers can open it by themselves. */
 const fileOf = (source: SourceSpec): FileSpec | undefined =>

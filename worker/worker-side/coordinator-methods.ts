@@ -2,8 +2,10 @@
 
 import type { PlainError } from '../errors/errors.js';
 import type {
+  CompareRequest,
   Converted,
   ConvertRequest,
+  CrateCompared,
   CrateExtent,
   CrateInfo,
   Examined,
@@ -185,6 +187,14 @@ function coordinatorMethods(
     async examine({ operation, image, deep }: ExamineRequest): Promise<Examined | undefined> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
+    },
+
+    /** Compares two disks. Its events are `compared:OPERATION` and `differing:OPERATION`. */
+    async compare(request: CompareRequest): Promise<CrateCompared> {
+      const opened = request.disks.map(({ image }) => images.get(image)!);
+      return cancellable(request.operation, (cancel) =>
+        conversions.compare(crate.compareDisks, opened, request, cancel),
+      );
     },
 
     /** Measures an output from the tables of the image. */

@@ -57,6 +57,11 @@ impl<'a, E> DiskSource<'a, E> {
         self
     }
 
+    /// The manifest to check, unless only a part of the disk is read.
+    pub(super) fn manifest(&self) -> Option<Rc<Manifest>> {
+        self.content.manifest().filter(|_| self.ranges.is_none())
+    }
+
     pub(super) fn plan(&self, limits: JobLimits, start: ResumePoint) -> Result<Plan> {
         match &self.content {
             Content::Image(image, reshaped) => {

@@ -1,6 +1,7 @@
 //! Conversion: plans extents into jobs and runs them through a pipeline. Reads ranges of a disk.
 
 mod cache;
+mod compare;
 pub(crate) mod decoder;
 pub(crate) mod digest;
 mod disk_source;
@@ -21,6 +22,7 @@ mod sums;
 mod within;
 mod workload;
 
+pub use compare::{Compared, ComparedDisk, Comparing, ComparisonEvents, compare};
 pub use digest::{Digest, DiskDigest, DiskHasher};
 pub use disk_source::DiskSource;
 pub use in_order::InOrder;

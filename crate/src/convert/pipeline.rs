@@ -222,7 +222,7 @@ impl<E: Executor> Conversion<'_, E> {
     /// Converts the disks. The manifests around them are checked concurrently; the target is finished only after both.
     async fn run(&self, cancel: &Cancel) -> Result<ConvertedDisks> {
         let _limited: Vec<_> = self.disks.iter().filter_map(|disk| disk.content.limited()).collect();
-        let checks = try_join_all(self.disks.iter().map(|disk| check_manifest(disk.content.manifest())));
+        let checks = try_join_all(self.disks.iter().map(|disk| check_manifest(disk.manifest())));
         let conversion = async {
             let before = self.sums_before_start().await?;
             let (mut done, notices) = try_join(self.passes(), checks).await?;

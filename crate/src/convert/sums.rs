@@ -106,6 +106,23 @@ impl Sums {
         }
     }
 
+    /// The numbers of the MiBs in which the two disks differ, ascending.
+    pub(super) fn differing(&self, other: &Self) -> Vec<u64> {
+        let (mut ours, mut others) = (self.iter().peekable(), other.iter().peekable());
+        let mut differing = Vec::new();
+        loop {
+            let part = match (ours.peek(), others.peek()) {
+                (None, None) => return differing,
+                (Some(&(part, _)), None) | (None, Some(&(part, _))) => part,
+                (Some(&(one, _)), Some(&(other, _))) => one.min(other),
+            };
+            let is_part = |&(number, _): &PartSum| number == part;
+            if ours.next_if(is_part) != others.next_if(is_part) {
+                differing.push(part);
+            }
+        }
+    }
+
     fn iter(&self) -> impl ExactSizeIterator<Item = PartSum> {
         self.parts.iter().copied().zip(self.sums.iter().copied())
     }
@@ -172,7 +189,11 @@ mod tests {
             let expected = expected.map(|part| GuestOffset(part * SUMMED));
             assert_eq!(of(sums).first_difference(&of(base)), expected, "{sums:?}");
             assert_eq!(of(base).first_difference(&of(sums)), expected, "{sums:?}");
+            let differing = of(sums).differing(&of(base));
+            assert_eq!(differing.first().map(|part| GuestOffset(part * SUMMED)), expected, "{sums:?}");
+            assert_eq!(of(base).differing(&of(sums)), differing, "{sums:?}");
         }
+        assert_eq!(of(&[(1, 1), (5, 9), (9, 1)]).differing(&of(base)), [1, 2, 5, 9]);
         assert_eq!(of(&[(1, 0x0203)]).to_bytes().unwrap()[..10], [1, 0, 0, 0, 0, 0, 0, 0, 3, 2]);
     }
 }

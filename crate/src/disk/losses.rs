@@ -50,6 +50,16 @@ pub struct Losses {
     pub bytes: u64,
 }
 
+impl Losses {
+    /// Adds the losses of a later part of the disk.
+    pub(crate) fn join(&mut self, other: Self) {
+        let room = MOST_LISTED.saturating_sub(self.listed.len());
+        self.listed.extend(other.listed.into_iter().take(room));
+        self.ranges += other.ranges;
+        self.bytes += other.bytes;
+    }
+}
+
 /// Collects lost ranges in bounded memory.
 #[derive(Debug, Default)]
 pub(crate) struct LostRanges {

@@ -225,6 +225,19 @@ impl Image {
         Ok(self.chain.extents())
     }
 
+    /// Like [`extents`](Self::extents), without the `shared` lowest layers: what the layers above leave out is unallocated.
+    pub(crate) fn extents_above(&self, shared: usize) -> Result<Extents> {
+        self.require(|_| true)?;
+        Ok(self.chain.extents_of(self.chain.layers.len() - shared))
+    }
+
+    /// The number of lowest layers that this image has in common with `other`, except for the images themselves. `shared` are the files
+    /// that are the same, by their numbers in this image and in the other one.
+    pub(crate) fn layers_shared_with(&self, other: &Self, shared: &[(FileId, FileId)]) -> usize {
+        let layers = self.chain.layers[1..].iter().rev().zip(other.chain.layers[1..].iter().rev());
+        layers.take_while(|(one, other)| one.is_same_as(other, shared)).count()
+    }
+
     /// Like [`extents`](Self::extents), but allows locked layers.
     pub fn layout(&self) -> Result<Extents> {
         self.require(|need| !matches!(need, Need::Password { .. }))?;

@@ -257,7 +257,7 @@ impl From<&GuestRange> for RangeMessage {
 
 /// `LostRange` of the API.
 #[derive(Serialize)]
-struct LostMessage {
+pub(super) struct LostMessage {
     start: u64,
     length: u64,
     code: &'static str,

@@ -1,6 +1,7 @@
 //! The wasm of the `workers` engine, with the memory of one instance: coordinators, which open, read and convert images, and pool
 //! workers, which run jobs.
 
+mod comparison;
 mod conversion;
 mod disk_hasher;
 mod executor;

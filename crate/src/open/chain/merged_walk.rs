@@ -29,14 +29,15 @@ pub(super) struct MergedWalk {
 }
 
 impl MergedWalk {
-    pub(crate) fn new(chain: &Chain) -> Self {
+    /// The pass over the first `count` layers.
+    pub(crate) fn new(chain: &Chain, count: usize) -> Self {
         let walk = |(number, layer): (usize, &super::Layer)| LayerWalk {
             place: place_of(number, &layer.name),
             walk: chain.walk_layer(number),
             listed: VecDeque::new(),
             virtual_size: layer.disk.virtual_size(),
         };
-        Self { layers: chain.layers.iter().enumerate().map(walk).collect() }
+        Self { layers: chain.layers[..count].iter().enumerate().map(walk).collect() }
     }
 
     /// Lists a batch of extents from `range.start` on.

@@ -124,6 +124,17 @@ struct OpenedLayer {
 }
 
 impl Layer {
+    /// Whether this layer has the same bytes as `other`, since it is read from the same files in the same way. `shared` are the files that
+    /// are the same. A password may not be verifiable, so a layer with one never counts as the same.
+    pub(crate) fn is_same_as(&self, other: &Self, shared: &[(FileId, FileId)]) -> bool {
+        let (files, others): (Vec<_>, Vec<_>) =
+            (self.files().map(|(file, _)| file).collect(), other.files().map(|(file, _)| file).collect());
+        let are_same = || files.iter().zip(&others).all(|(&file, &other)| shared.contains(&(file, other)));
+        let is_open = self.cipher.is_none() && other.cipher.is_none();
+        let is_alike = self.disk.format() == other.disk.format() && self.place.is_none() && other.place.is_none();
+        is_open && is_alike && files.len() == others.len() && are_same()
+    }
+
     /// Its own file and the files with parts of it, each with its name.
     pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
         let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
@@ -356,9 +367,14 @@ impl Chain {
 
     /// Begins a pass over all layers, merged. No file may be missing.
     pub(crate) fn extents(&self) -> Extents {
-        let walk = match self.layers.len() {
+        self.extents_of(self.layers.len())
+    }
+
+    /// Begins a pass over the first `count` layers, merged. What they leave out is unallocated.
+    pub(crate) fn extents_of(&self, count: usize) -> Extents {
+        let walk = match count {
             1 => self.walk_layer(0),
-            _ => CheckedWalk { walk: Box::new(merged_walk::MergedWalk::new(self)), check: None },
+            _ => CheckedWalk { walk: Box::new(merged_walk::MergedWalk::new(self, count)), check: None },
         };
         Extents::new(walk, self.virtual_size())
     }

@@ -1,0 +1,196 @@
+// `decant compare` and `decant measure` beside qemu-img, and what the native tests cannot have: servers, passwords, streams, cancelling.
+
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
+import { decant as command, run, start } from '../support/command.js';
+import { images, PASSWORD, qemuImg } from '../support/images.js';
+import { expect, FULL, test } from '../support/node.js';
+import { serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
+
+const SAME = { status: 0, stdout: 'Images are identical.\n', stderr: '' };
+const RAW = ['-F', 'raw'];
+
+/** A copy of the file with one changed byte. */
+function changed(path: string, at: number, folder: string): string {
+  const copy = join(folder, 'changed.raw');
+  copyFileSync(path, copy);
+  const bytes = readFileSync(copy).subarray(at, at + 1);
+  writeSync(openSync(copy, 'r+'), Buffer.of(bytes[0]! ^ 1), 0, 1, at);
+  return copy;
+}
+
+test('images of one disk are the same, and one changed byte is found', ({ folder }) => {
+  const raw = images.raw();
+  const at = readFileSync(raw).length - 12_345;
+  const other = changed(raw, at, folder);
+  const said = `Content mismatch at offset ${at - (at % 512)}!\n`;
+  for (const image of [images.zlib(), images.tiny(), images.zstd()]) {
+    expect(command('compare', ...RAW, image, raw)).toEqual(SAME);
+    const stdout = `${said}1 byte in 1 range differs; the first is at offset ${at}\n`;
+    expect(command('compare', ...RAW, image, other)).toEqual({ status: 1, stdout, stderr: '' });
+    expect(run('qemu-img', ['compare', ...RAW, image, other])).toMatchObject({ status: 1, stdout: said });
+  }
+  expect(command('compare', '-q', ...RAW, images.zlib(), other)).toEqual({ status: 1, stdout: '', stderr: '' });
+  const { stdout } = command('compare', '--all', '--output=json', ...RAW, images.zlib(), other);
+  const found = { ranges: [{ offset: at, length: 1 }], same: false, offset: at, 'different-bytes': 1 };
+  expect(JSON.parse(stdout)).toMatchObject(found);
+});
+
+const list = fileURLToPath(new URL('../../target/matrix/rows.json', import.meta.url));
+const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
+
+interface Row {
+  name: string;
+  image: string;
+  raw: boolean;
+  companions: string[];
+  snapshot: string | null;
+  encrypted: boolean;
+  qemu: string;
+}
+
+const using = async <T>(row: Row, use: (image: decant.Image) => Promise<T>): Promise<T> =>
+  closing(
+    await decant.open(row.image, {
+      companions: row.companions,
+      ...(row.raw && { format: 'raw' }),
+      ...(row.encrypted && { password: PASSWORD, assumePassword: true }),
+    }),
+    use,
+  );
+
+test('pairs of the matrix are the same or differ as qemu-img says', async () => {
+  test.setTimeout(10 * 60_000);
+  expect(existsSync(list), 'cargo test makes the matrix').toBe(true);
+  const all: Row[] = JSON.parse(readFileSync(list, 'utf8'));
+  const rows = all.filter(({ name, snapshot }) => name.includes('qcow2') && !snapshot);
+  const step = byScope({ short: Math.ceil(rows.length / 12), full: 1, long: 1 });
+  const wrong: string[] = [];
+  for (let at = 0; at < rows.length; at += step) {
+    const [one, other] = [rows[at]!, rows[(at + 1) % rows.length]!];
+    const args = ['compare', ...SECRET, '--image-opts', one.qemu, other.qemu];
+    const { status, stdout } = spawnSync('qemu-img', args, { encoding: 'utf8' });
+    const { same, offset } = await using(one, (image) => using(other, (second) => image.compare(second)));
+    const [, sector] = /mismatch at offset (\d+)/.exec(stdout) ?? [];
+    const ours = offset === undefined ? undefined : `${offset - (offset % 512)}`;
+    if (same !== (status === 0) || ours !== sector) wrong.push(`${one.name}, ${other.name}: ${ours}, not ${sector}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('images on servers, with passwords, and in order', async ({ folder }) => {
+  const remote = await serveFile(readFileSync(images.zlib()));
+  try {
+    expect(await start('compare', ...RAW, remote.url, images.raw()).ended).toEqual(SAME);
+    expect(await start('compare', remote.url, remote.url).ended).toEqual(SAME);
+  } finally {
+    await remote.close();
+  }
+  const [password, raw] = [join(folder, 'password'), join(folder, 'luks.raw')];
+  writeFileSync(password, PASSWORD);
+  expect(command('convert', '--password-file', password, images.luks(), raw).status).toBe(0);
+  expect(command('compare', '--password-file', password, ...RAW, images.luks(), raw)).toEqual(SAME);
+  expect(command('compare', '--second-password-file', password, '-f', 'raw', raw, images.luks())).toEqual(SAME);
+  expect(command('compare', ...RAW, images.luks(), raw)).toMatchObject({ status: 2, stdout: '' });
+  const input = readFileSync(images.zlib());
+  const fromInput = run(
+    process.execPath,
+    [fileURLToPath(new URL('../../dist/cli.js', import.meta.url)), 'compare', ...RAW, '-', images.raw()],
+    { input },
+  );
+  expect(fromInput).toMatchObject({ status: 0, stdout: 'Images are identical.\n' });
+  const packed = join(folder, 'disk.raw.gz');
+  writeFileSync(packed, spawnSync('gzip', ['-c', raw], { maxBuffer: 1 << 30 }).stdout);
+  expect(command('compare', packed, images.zlib())).toMatchObject({ status: 2, stdout: '' });
+  expect(command('compare', images.zlib(), packed).stderr).toContain('cannot be compared; unpack it first');
+});
+
+test('damage is an error that names the image, or lost ranges with --salvage', () => {
+  const { status, stdout, stderr } = command('compare', images.zlib(), images.damaged());
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toContain('disk 2 of 2');
+  const salvaged = command('compare', '--salvage', images.damaged(), images.damaged());
+  expect(salvaged).toMatchObject({ status: 3, stdout: 'No difference was found in what can be read.\n' });
+  expect(salvaged.stderr).toMatch(/lost: \d+ bytes at \d+ of disk 1: .*\n.*lost: \d+ bytes at \d+ of disk 2/s);
+});
+
+test('a comparison is cancelled while a source does not answer', async () => {
+  const bytes = readFileSync(images.zlib());
+  let isHeld = false;
+  let reached = () => {};
+  const held = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  const source: decant.Source = {
+    size: bytes.length,
+    name: 'held.qcow2',
+    read: (offset, length) => {
+      if (!isHeld) return Promise.resolve(new Uint8Array(bytes.subarray(offset, offset + length)));
+      reached();
+      return new Promise(() => {});
+    },
+  };
+  await closing(await decant.open(images.zlib()), (one) =>
+    using({ image: source as never, companions: [] } as never, async (other) => {
+      isHeld = true;
+      const ending = new AbortController();
+      const comparing = one.compare(other, { signal: ending.signal });
+      const failed = expect(comparing).rejects.toMatchObject({ kind: 'cancelled' });
+      await held;
+      ending.abort();
+      await failed;
+    }),
+  );
+});
+
+test('a backing file that both images have is not read where both leave it', async () => {
+  const { top, below } = images.chain();
+  const counted = () => {
+    const count = { bytes: 0 };
+    const companions = below.map((path): decant.Source => {
+      const bytes = readFileSync(path);
+      const read = async (offset: number, length: number) => {
+        count.bytes += length;
+        return new Uint8Array(bytes.subarray(offset, offset + length));
+      };
+      return { size: bytes.length, name: path, read };
+    });
+    return { companions, count };
+  };
+  const [one, other] = [counted(), counted()];
+  /** The bytes of the layers below that a comparison reads: at least the headers. */
+  const readBy = async (second: typeof one) =>
+    closing(await decant.open(top, { companions: one.companions }), async (image) =>
+      closing(await decant.open(top, { companions: second.companions }), async (copy) => {
+        one.count.bytes = 0;
+        expect(await image.compare(copy)).toMatchObject({ same: true });
+        return one.count.bytes;
+      }),
+    );
+  expect(await readBy(one)).toBeLessThan(2 ** 20);
+  expect(await readBy(other)).toBeGreaterThan(3 * 2 ** 20);
+});
+
+for (const [image, details] of [
+  ['zlib', {}],
+  ['kinds', {}],
+  ['empty', {}],
+  ['tiny', FULL],
+] as const) {
+  test(`measures ${image} as qemu-img does`, details, () => {
+    for (const options of [[], ['-O', 'qcow2'], ['-O', 'qcow2', '-o', 'cluster_size=4k']]) {
+      const theirs = qemuImg('measure', ...options, images[image]()).replace(/^bitmaps.*\n/m, '');
+      const ours = command('measure', ...options, images[image]());
+      // Without -O, qemu-img measures a raw disk, too.
+      expect(ours).toEqual({ status: 0, stdout: theirs, stderr: '' });
+      const json = JSON.parse(command('measure', '--output=json', ...options, images[image]()).stdout);
+      const { bitmaps: _, ...sizes } = JSON.parse(qemuImg('measure', '--output=json', ...options, images[image]()));
+      expect(json).toEqual(sizes);
+    }
+  });
+}

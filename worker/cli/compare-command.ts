@@ -1,0 +1,156 @@
+// `decant compare`, with the output of `qemu-img compare` in QEMU 7.2, and the number of bytes that differ.
+
+import type { Compared, DiskRange, Image } from '../node.js';
+import type { CommandOf } from './arguments.js';
+import { EXIT_DAMAGED } from './commands.js';
+import { MAX_LISTED, print, reportLost, reportUnlisted } from './printing.js';
+import { type RunContext, withDisk } from './run-context.js';
+
+type CompareCommand = CommandOf<'compare'>;
+
+const EXIT_DIFFERS = 1;
+/** The unit of the offset that `qemu-img compare` prints, in bytes. */
+const SECTOR = 512;
+
+/** Compares the disks of two images. Returns the exit code. */
+export const compareDisks = (command: CompareCommand, context: RunContext): Promise<number> =>
+  withDisk(command, context, (image) =>
+    withDisk({ ...command.other, spool: command.spool }, context, async (other) => {
+      // Streamed images have no such method: it fails with the reason.
+      const [one, two] = [image as Image, other as Image];
+      return command.json ? printJson(command, one, two, context) : printText(command, one, two, context);
+    }),
+  );
+
+const exitCodeOf = ({ same, lostRanges }: Compared): number => {
+  if (!same) return EXIT_DIFFERS;
+  return lostRanges > 0 ? EXIT_DAMAGED : 0;
+};
+
+/** Reports the lost ranges. Returns the exit code. */
+function settled(compared: Compared, quiet: boolean): number {
+  const { lost, lostRanges } = compared;
+  if (!quiet) {
+    for (const range of lost.slice(0, MAX_LISTED)) reportLost(range);
+    reportUnlisted(lostRanges - Math.min(lost.length, MAX_LISTED));
+  }
+  return exitCodeOf(compared);
+}
+
+async function printText(command: CompareCommand, one: Image, two: Image, context: RunContext): Promise<number> {
+  const { strict, quiet } = command;
+  const say = (line: string) => {
+    if (!quiet) print(line);
+  };
+  const sizes = [one.info.virtualSize, two.info.virtualSize] as [number, number];
+  const haveOneSize = sizes[0] === sizes[1];
+  if (strict && !one.streamed && !two.streamed && !haveOneSize) {
+    say('Strict mode: Image size mismatch!');
+    return EXIT_DIFFERS;
+  }
+  let isWarned = haveOneSize;
+  const warn = () => {
+    if (!isWarned) say('Warning: Image size mismatch!');
+    isWarned = true;
+  };
+  let isShown = false;
+  const mismatch = (offset: number) => {
+    if (isShown) return;
+    isShown = true;
+    if (offset >= Math.min(...sizes)) warn();
+    say(`Content mismatch at offset ${Math.floor(offset / SECTOR) * SECTOR}!`);
+  };
+  const line = new ShareLine(command);
+  const compared = await one
+    .compare(two, {
+      strict,
+      firstOnly: quiet,
+      signal: context.signal,
+      onProgress: ({ fraction, offset }) => {
+        line.show(fraction);
+        // Another allocation may come before, which is known at the end.
+        if (offset !== undefined && !strict) mismatch(offset);
+      },
+    })
+    .finally(() => line.end());
+  const { offset, differentBytes, differentRanges, allocationOffset, same, lostRanges } = compared;
+  if (allocationOffset !== undefined && !(offset! < allocationOffset))
+    say(`Strict mode: Offset ${allocationOffset} block status mismatch!`);
+  else if (offset !== undefined) mismatch(offset);
+  if (offset !== undefined) say(countText(offset, differentBytes, differentRanges));
+  if (same) {
+    warn();
+    say(lostRanges > 0 ? 'No difference was found in what can be read.' : 'Images are identical.');
+  }
+  return settled(compared, quiet);
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const countText = (offset: number, bytes: number, ranges: number): string =>
+  `${counted(bytes, 'byte')} in ${counted(ranges, 'range')} ${ranges === 1 && bytes === 1 ? 'differs' : 'differ'}; the first is at offset ${offset}`;
+
+/** Prints an object. With `--all`, each range is printed when it is found, on a line. */
+async function printJson(command: CompareCommand, one: Image, two: Image, context: RunContext): Promise<number> {
+  const { strict, quiet, all } = command;
+  const say = (line: string) => {
+    if (!quiet) print(line);
+  };
+  const line = new ShareLine(command);
+  let last: string | undefined;
+  const begin = () => {
+    say('{');
+    if (all) say('    "ranges": [');
+  };
+  const list = (ranges: DiskRange[]) => {
+    for (const { offset, length } of ranges) {
+      if (last === undefined) begin();
+      else say(`${last},`);
+      last = `        { "offset": ${offset}, "length": ${length} }`;
+    }
+  };
+  const compared = await one
+    .compare(two, {
+      ...{ strict, signal: context.signal },
+      ...(all && { onRanges: list }),
+      onProgress: ({ fraction }) => line.show(fraction),
+    })
+    .finally(() => line.end());
+  if (last === undefined) begin();
+  else say(last);
+  if (all) say('    ],');
+  const { same, virtualSizes, offset, differentBytes, differentRanges, allocationOffset, lostBytes } = compared;
+  const rest = {
+    same,
+    'virtual-sizes': virtualSizes,
+    offset,
+    'different-bytes': differentBytes,
+    'different-ranges': differentRanges,
+    'allocation-offset': allocationOffset,
+    'lost-bytes': lostBytes,
+  };
+  for (const row of JSON.stringify(rest, undefined, 4).split('\n').slice(1)) say(row);
+  return settled(compared, quiet);
+}
+
+/** The line of progress on standard error. */
+class ShareLine {
+  #shown = '';
+  readonly #shows: boolean;
+
+  constructor({ progress, quiet }: CompareCommand) {
+    this.#shows = !quiet && (progress || process.stderr.isTTY);
+  }
+
+  show(fraction: number): void {
+    const text = `    (${(fraction * 100).toFixed(2)}/100%)`;
+    if (!this.#shows || text === this.#shown) return;
+    this.#shown = text;
+    process.stderr.write(`\r${text}`);
+  }
+
+  /** Ends the line. */
+  end(): void {
+    if (this.#shown !== '') process.stderr.write('\n');
+  }
+}
