@@ -64,21 +64,28 @@ const using = async <T>(row: Row, use: (image: decant.Image) => Promise<T>): Pro
     use,
   );
 
-test('pairs of the matrix are the same or differ as qemu-img says', async () => {
+test('pairs of the matrix are the same or differ as qemu-img says', async ({ folder }) => {
   test.setTimeout(10 * 60_000);
   expect(existsSync(list), 'cargo test makes the matrix').toBe(true);
-  const all: Row[] = JSON.parse(readFileSync(list, 'utf8'));
-  const rows = all.filter(({ name, snapshot }) => name.includes('qcow2') && !snapshot);
+  const rows = (JSON.parse(readFileSync(list, 'utf8')) as Row[]).filter(({ snapshot }) => !snapshot);
+  expect(rows.length).toBeGreaterThan(20);
   const step = byScope({ short: Math.ceil(rows.length / 12), full: 1, long: 1 });
+  const raw = join(folder, 'disk.raw');
   const wrong: string[] = [];
   for (let at = 0; at < rows.length; at += step) {
-    const [one, other] = [rows[at]!, rows[(at + 1) % rows.length]!];
-    const args = ['compare', ...SECRET, '--image-opts', one.qemu, other.qemu];
-    const { status, stdout } = spawnSync('qemu-img', args, { encoding: 'utf8' });
-    const { same, offset } = await using(one, (image) => using(other, (second) => image.compare(second)));
-    const [, sector] = /mismatch at offset (\d+)/.exec(stdout) ?? [];
-    const ours = offset === undefined ? undefined : `${offset - (offset % 512)}`;
-    if (same !== (status === 0) || ours !== sector) wrong.push(`${one.name}, ${other.name}: ${ours}, not ${sector}`);
+    const one = rows[at]!;
+    qemuImg('convert', ...SECRET, '--image-opts', '-O', 'raw', one.qemu, raw);
+    const disk = { name: 'its disk', image: raw, raw: true, companions: [], snapshot: null, encrypted: false };
+    const next = rows[(at + 1) % rows.length]!;
+    for (const other of [{ ...disk, qemu: `driver=raw,file.filename=${raw}` }, next]) {
+      const args = ['compare', ...SECRET, '--image-opts', one.qemu, other.qemu];
+      const { status, stdout } = spawnSync('qemu-img', args, { encoding: 'utf8' });
+      const { same, offset } = await using(one, (image) => using(other, (second) => image.compare(second)));
+      const [, sector] = /mismatch at offset (\d+)/.exec(stdout) ?? [];
+      const ours = offset === undefined ? undefined : `${offset - (offset % 512)}`;
+      if (same !== (status === 0) || ours !== sector)
+        wrong.push(`${one.name}, ${other.name}: ${ours}, but ${status} ${stdout}`);
+    }
   }
   expect(wrong).toEqual([]);
 });
