@@ -4,6 +4,8 @@
 mod ambiguous;
 mod begun;
 mod chains;
+mod check;
+mod check_formats;
 mod codecs;
 mod common;
 mod compare;

@@ -9,6 +9,7 @@ use crate::common::vdi::{Block, FREE, Vdi};
 use crate::common::{Case, by_scope, vmdk};
 use crate::counting::{ALLOCATIONS, HELD, PEAK};
 use decant::convert::{Cancel, Output, convert};
+use decant::disk::file_check::CheckProgress;
 use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::offsets::HostOffset;
@@ -237,6 +238,23 @@ fn hostile_vmdks() -> Vec<(&'static str, [&'static str; 2], Vec<u8>)> {
         ("a long line", ["missing-file", "missing-file"], filled(b"version=1\nRW 1 FLAT \"", b'"')),
         ("one line of spaces", ["limit", "limit"], [filled(b"version=1\n", b' '), b"\n".to_vec()].concat()),
     ]
+}
+
+/// A check reads each table once or twice, however often the image refers to it.
+#[test]
+fn a_check_of_a_hostile_image_reads_little() {
+    let _alone = alone();
+    let vmdks = hostile_vmdks().into_iter().map(|(what, _, image)| (what, image));
+    for (what, bytes) in hostile_images().into_iter().map(|(what, _, image)| (what, image)).chain(vmdks) {
+        let size = bytes.len() as u64;
+        let (reads, read, cancel_at) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
+        let source = Rc::new(Counted { bytes, reads, read, cancel: Rc::default(), cancel_at });
+        let Ok(image) = block_on(Image::open(source.clone(), &OpenOptions::default())) else { continue };
+        let before = source.read.get();
+        let _ = block_on(image.check_file(CheckProgress::new(|_| ())));
+        let read = source.read.get() - before;
+        assert!(read <= 4 * size, "{what}: {read} bytes of {size}");
+    }
 }
 
 /// The cost of opening an image and of a conversion that is cancelled after some reads.

@@ -5,6 +5,7 @@ use super::memory::{Disk, Memory};
 use super::reference;
 use decant::convert::{Cancel, Output, convert};
 use decant::disk::extent::{Extent, ExtentKind};
+use decant::disk::file_check::CheckProgress;
 use decant::io::source::Source;
 use decant::native::Inline;
 use decant::open::chain::Companion;
@@ -85,6 +86,8 @@ pub fn examine(files: &Files) -> Seen {
     seen.opened = true;
     let info = image.info();
     block_on(image.survey()).expect("nothing fails but for damage");
+    // A check may meet a limit, and never panics.
+    let _ = block_on(image.check_file(CheckProgress::new(|_| ())));
     let results = convert_if_small(&image, &[64 << 10, 4 << 10]);
     seen.read = results.iter().any(|(_, read)| *read);
     if let [(whole, _), (pieces, _)] = &results[..] {

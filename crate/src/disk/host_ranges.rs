@@ -84,6 +84,27 @@ impl HostRanges {
         Self { runs: BTreeMap::new(), most }
     }
 
+    /// Whether there may be too many runs to remember all ranges.
+    pub(crate) fn is_full(&self) -> bool {
+        self.runs.len() >= self.most
+    }
+
+    /// Lists the ranges of the first `size` bytes of `file` that no run covers.
+    pub(crate) fn gaps(&self, file: FileId, size: u64) -> Vec<ByteRange> {
+        let mut gaps = Vec::new();
+        let mut at = 0;
+        for (&(_, start), run) in self.runs.range((file, 0)..=(file, u64::MAX)) {
+            if start.min(size) > at {
+                gaps.push(ByteRange { start: HostOffset(at), len: start.min(size) - at });
+            }
+            at = at.max(run.end);
+        }
+        if at < size {
+            gaps.push(ByteRange { start: HostOffset(at), len: size - at });
+        }
+        gaps
+    }
+
     /// Adds the start of `range` of `file`, and compares it with the earlier ranges. Returns the finding, and the length
     /// of the part to which it applies: at least 1 unless `range` is empty.
     pub(crate) fn add(&mut self, file: FileId, range: ByteRange, kind: HostUse) -> (Finding, u64) {

@@ -1,11 +1,12 @@
 //! LUKS volumes, of versions 1 and 2: a raw disk that is encrypted, after a header.
 
 use super::listing::Listing;
-use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup};
+use super::{Disk, FileChecking, Format, FormatReader, LayerOptions, WalkSetup};
 use crate::crypt::Encryption;
 use crate::crypt::luks::{self, MAGIC};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{Encrypted, Extent, ExtentWalk};
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::Details;
 use crate::disk::info::{Info, Notice};
 use crate::error::damage::{damages, ensure_possible};
@@ -106,6 +107,10 @@ impl Disk for Volume {
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         let encrypted = setup.cipher.map(|cipher| Encrypted { cipher, by_guest: true });
         Box::new(VolumeWalk { listing: Listing::new(&*self.source, &setup).with_encryption(encrypted), volume: self })
+    }
+
+    fn check(self: Rc<Self>, _progress: CheckProgress) -> FileChecking {
+        FileChecking::NoTables
     }
 }
 

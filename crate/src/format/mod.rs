@@ -21,6 +21,7 @@ pub(crate) use raw_disk::{STATE_FORMAT, STATE_RAW};
 
 use crate::crypt::Encryption;
 use crate::disk::extent::ExtentWalk;
+use crate::disk::file_check::{CheckProgress, FileCheck};
 use crate::disk::file_name;
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::Info;
@@ -29,6 +30,7 @@ use crate::disk::sector_sizes::SectorSizes;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{FileId, Source};
+use crate::offsets::ByteRange;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
@@ -95,6 +97,33 @@ pub(crate) trait Disk {
 
     /// Starts a pass over the extents of this layer alone.
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk>;
+
+    /// How the structures of the image's file are checked.
+    fn check(self: Rc<Self>, _progress: CheckProgress) -> FileChecking {
+        FileChecking::ByWalk(WalkedCheck::default())
+    }
+}
+
+/// How the structures of a file are checked.
+pub(crate) enum FileChecking {
+    /// By the format: it has structures that a walk does not read, such as reference counts.
+    Own(LocalBoxFuture<'static, Result<FileCheck>>),
+    /// By a walk, which reads all tables, and reports where structures and data are.
+    ByWalk(WalkedCheck),
+    /// The file has no tables: it is the disk, or an encrypted form of it.
+    NoTables,
+}
+
+/// What a check by a walk needs besides the walk.
+#[derive(Default)]
+pub(crate) struct WalkedCheck {
+    /// Structures that the walk does not report.
+    pub(crate) structures: Vec<ByteRange>,
+    /// The space that one unit takes in the file, if the format writes its file without gaps, so that a gap with room for
+    /// a unit is leaked.
+    pub(crate) leaked_unit: Option<u64>,
+    /// Whether the file was not closed properly, which the format's own programs count as a corruption.
+    pub(crate) is_unclean: bool,
 }
 
 /// A file with a part of a layer, besides the image's own file.

@@ -1,9 +1,12 @@
 //! QED, as specified in QEMU's `docs/interop/qed_spec`.
 
+mod qed_check;
+
 use super::entry_table::{EntryTable, equal_entries};
 use super::listing::{BATCH, Listing};
-use super::{Disk, Format, FormatReader, WalkSetup};
+use super::{Disk, FileChecking, Format, FormatReader, WalkSetup};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::file_check::CheckProgress;
 use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
@@ -234,6 +237,10 @@ impl Disk for Qed {
             listing: Listing::new(&*self.source, &setup),
             disk: self,
         })
+    }
+
+    fn check(self: Rc<Self>, progress: CheckProgress) -> FileChecking {
+        FileChecking::Own(qed_check::check(self, progress).boxed_local())
     }
 }
 

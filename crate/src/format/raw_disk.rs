@@ -1,7 +1,8 @@
 //! A raw disk: the file is the disk. It has no signature, so the caller, an overlay or a container must state it.
 
-use super::{Disk, Format, FormatReader, NameHint, WalkSetup};
+use super::{Disk, FileChecking, Format, FormatReader, NameHint, WalkSetup};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::Info;
 use crate::error::damage::damages;
 use crate::error::{Result, checked_size_of};
@@ -64,6 +65,10 @@ impl Disk for RawDisk {
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         Box::new(RawWalk { disk: self, file: setup.file, layer: setup.layer })
+    }
+
+    fn check(self: Rc<Self>, _progress: CheckProgress) -> FileChecking {
+        FileChecking::NoTables
     }
 }
 

@@ -4,7 +4,9 @@ use crate::container::block_source::BlockSource;
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
+use crate::disk::file_check::{CheckProgress, FileCheck};
 use crate::disk::info::{Info, MemberInfo, Need, Notice};
+use crate::disk::reference::Role;
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::place::Place;
 use crate::error::shown::shown;
@@ -211,6 +213,16 @@ impl Image {
     /// The manifest of the archive around the image, or beside its files, if there is one.
     pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.manifest.clone()
+    }
+
+    /// Checks the structures of the image's own file, and of the files with parts of it. Repairs nothing. Structures that
+    /// cannot be checked are a finding. Fails with `missing-file` if a file with a part is missing, and as reading does.
+    pub async fn check_file(&self, progress: CheckProgress) -> Result<FileCheck> {
+        self.require(|need| matches!(need, Need::MissingFile { role: Role::Extent, .. }))?;
+        match self.chain.check(progress).await {
+            Err(error) if matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Limit) => Ok(FileCheck::failed(&error)),
+            checked => checked,
+        }
     }
 
     /// Whether damaged ranges are read as zeros.

@@ -5,8 +5,9 @@ mod disk_descriptor;
 mod parallels_header;
 mod parallels_walk;
 
-use super::{Disk, Format, FormatReader, HEAD, PartFile, WalkSetup};
+use super::{Disk, FileChecking, Format, FormatReader, HEAD, PartFile, WalkSetup, WalkedCheck};
 use crate::disk::extent::ExtentWalk;
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
 use crate::error::damage::damages;
@@ -182,5 +183,18 @@ impl Disk for Parallels {
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         Box::new(parallels_walk::ParallelsWalk::new(self, setup))
+    }
+
+    /// Counts leaks in a single image only: a bundle has several files.
+    fn check(self: Rc<Self>, _progress: CheckProgress) -> FileChecking {
+        let single = self.headers().next().filter(|_| self.references.is_empty());
+        FileChecking::ByWalk(WalkedCheck {
+            structures: single
+                .and_then(|header| ByteRange::new(HostOffset(0), header.data_start()))
+                .into_iter()
+                .collect(),
+            leaked_unit: single.map(ParallelsHeader::block_size),
+            is_unclean: self.headers().any(ParallelsHeader::is_dirty),
+        })
     }
 }

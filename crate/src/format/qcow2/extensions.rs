@@ -2,8 +2,8 @@
 //! images may have them, too. With fields of the header, they describe the encryption, the backing file and the data file.
 
 use super::structures::{
-    BACKING_FORMAT, DATA_FILE_NAME, ENCRYPTION_HEADER, EXTENSIONS_END, EncryptionHeaderPointer, ExtensionHeader,
-    FEATURE_NAMES, FeatureName, INCOMPATIBLE, Qcow2Header,
+    BACKING_FORMAT, BITMAPS, BitmapsExtension, DATA_FILE_NAME, ENCRYPTION_HEADER, EXTENSIONS_END,
+    EncryptionHeaderPointer, ExtensionHeader, FEATURE_NAMES, FeatureName, INCOMPATIBLE, Qcow2Header,
 };
 use crate::crypt::{Encryption, luks};
 use crate::disk::reference::{Reference, Role};
@@ -28,6 +28,8 @@ pub(crate) struct HeaderExtensions {
     pub(crate) data_file: Option<String>,
     /// The range of the LUKS header.
     pub(crate) encryption_header: Option<ByteRange>,
+    /// The place of the directory of bitmaps. Only a check reads it.
+    pub(crate) bitmaps: Option<BitmapsExtension>,
 }
 
 /// Parses the extensions in the image's first cluster. Fails with `corrupt` if one exceeds the header, or the LUKS
@@ -58,6 +60,7 @@ pub(super) fn parse(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Header
             BACKING_FORMAT => found.backing_format = Some(text_before_nul(content)),
             DATA_FILE_NAME => found.data_file = Some(text_before_nul(content)),
             ENCRYPTION_HEADER => found.encryption_header = Some(encryption_header(header, content, at as u64)?),
+            BITMAPS => found.bitmaps = Some(BitmapsExtension::parse_start(content)),
             _ => {}
         }
         at = data + len.next_multiple_of(8);

@@ -82,7 +82,7 @@ pub(super) fn subcluster(
 }
 
 /// Parses the entry of a compressed cluster: see [`compressed_offset_bits`].
-fn compressed(header: &Qcow2Header, entry: u64) -> Cluster {
+pub(super) fn compressed(header: &Qcow2Header, entry: u64) -> Cluster {
     let offset_bits = compressed_offset_bits(header.cluster_bits);
     let host = HostOffset(entry & ((1 << offset_bits) - 1));
     let sectors = ((entry & (COMPRESSED - 1)) >> offset_bits) + 1;

@@ -1,5 +1,6 @@
 //! qcow2 versions 2 and 3, as specified in QEMU's `docs/interop/qcow2`.
 
+mod check;
 mod clusters;
 mod extensions;
 mod features;
@@ -8,11 +9,12 @@ mod qcow2_header;
 mod snapshots;
 pub(crate) mod structures;
 
-use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup};
+use super::{Disk, FileChecking, Format, FormatReader, LayerOptions, WalkSetup};
 use crate::compress::Compression;
 use crate::crypt::Encryption;
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::ExtentWalk;
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::Info;
 use crate::disk::info::{Details, Value};
 use crate::disk::reference::{Reference, Role};
@@ -88,7 +90,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         Some(wanted) => snapshots::find(&snapshots, wanted)?.mapping(&header)?,
         None => header.active()?,
     };
-    Ok(Rc::new(Qcow2 { source, header, mapping, compression, encryption, references, snapshots }))
+    Ok(Rc::new(Qcow2 { source, header, mapping, compression, encryption, references, snapshots, extensions }))
 }
 
 type HeaderCluster = (Compression, HeaderExtensions, Vec<Reference>);
@@ -116,6 +118,7 @@ struct Qcow2 {
     encryption: Option<Encryption>,
     references: Vec<Reference>,
     snapshots: Vec<SnapshotEntry>,
+    extensions: HeaderExtensions,
 }
 
 impl Qcow2 {
@@ -188,5 +191,9 @@ impl Disk for Qcow2 {
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         Box::new(clusters::tables(self, &setup))
+    }
+
+    fn check(self: Rc<Self>, progress: CheckProgress) -> FileChecking {
+        FileChecking::Own(check::check(self, progress).boxed_local())
     }
 }

@@ -23,9 +23,11 @@ const WINDOW: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct SnapshotEntry {
     pub(super) snapshot: Snapshot,
-    at: HostOffset,
-    l1_offset: HostOffset,
-    l1_entries: u32,
+    pub(super) at: HostOffset,
+    /// The end of the entry in the table.
+    pub(super) end: HostOffset,
+    pub(super) l1_offset: HostOffset,
+    pub(super) l1_entries: u32,
     /// The virtual size in bytes, if recorded.
     virtual_size: Option<u64>,
 }
@@ -138,6 +140,7 @@ impl SnapshotTable<'_> {
         let icount = if_present(SnapshotExtraData::icount, extra.icount);
         let id = self.text(fixed.id_str_size).await?;
         let name = self.text(fixed.name_size).await?;
+        let end = HostOffset(self.at);
         self.at = self.at.next_multiple_of(ALIGN);
         let snapshot = Snapshot {
             id,
@@ -150,7 +153,7 @@ impl SnapshotTable<'_> {
             virtual_size: virtual_size.map(|size| size as f64),
         };
         let l1_offset = HostOffset(fixed.l1_table_offset);
-        Ok(SnapshotEntry { snapshot, at, l1_offset, l1_entries: fixed.l1_size, virtual_size })
+        Ok(SnapshotEntry { snapshot, at, end, l1_offset, l1_entries: fixed.l1_size, virtual_size })
     }
 
     /// Reads the next `len` bytes as UTF-8. Invalid sequences are replaced.

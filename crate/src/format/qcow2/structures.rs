@@ -19,8 +19,9 @@ pub(crate) const DATA_FILE: u64 = 1 << 2;
 /// `compression_type` is not 0.
 pub(crate) const COMPRESSION_TYPE: u64 = 1 << 3;
 pub(crate) const EXTENDED_L2: u64 = 1 << 4;
-// A bit of `compatible_features`, and of `autoclear_features`.
+// A bit of `compatible_features`, and bits of `autoclear_features`.
 pub(crate) const LAZY_REFCOUNTS: u64 = 1 << 0;
+pub(crate) const BITMAPS_CONSISTENT: u64 = 1 << 0;
 pub(crate) const RAW_DATA_FILE: u64 = 1 << 1;
 
 /// Values of `compression_type`.
@@ -99,6 +100,8 @@ pub(crate) const FEATURE_NAMES: u32 = 0x6803_f857;
 pub(crate) const BACKING_FORMAT: u32 = 0xe279_2aca;
 /// Extension type: name of the data file.
 pub(crate) const DATA_FILE_NAME: u32 = 0x4441_5441;
+/// Extension type: place of the directory of bitmaps.
+pub(crate) const BITMAPS: u32 = 0x2385_2875;
 /// Extension type: range of the LUKS header.
 pub(crate) const ENCRYPTION_HEADER: u32 = 0x0537_be77;
 
@@ -123,6 +126,16 @@ structure! {
 }
 
 structure! {
+    /// The data of the bitmaps extension.
+    pub(crate) struct BitmapsExtension: Big {
+        nb_bitmaps: u32 = 0,
+        reserved32: u32 = 4,
+        bitmap_directory_size: u64 = 8,
+        bitmap_directory_offset: u64 = 16,
+    }
+}
+
+structure! {
     /// An entry of the feature name table.
     pub(crate) struct FeatureName: Big {
         feature_type: u8 = 0,
@@ -142,6 +155,12 @@ pub(crate) const COPIED: u64 = 1 << 63;
 pub(crate) const COMPRESSED: u64 = 1 << 62;
 /// Flag: the cluster reads as zeros, regardless of its offset (version 3, without subclusters).
 pub(crate) const ZERO_CLUSTER: u64 = 1;
+/// Reserved bits of an entry of the L1 table.
+pub(crate) const L1_RESERVED: u64 = 0x7f00_0000_0000_01ff;
+/// Reserved bits of an L2 entry of a cluster that is not compressed.
+pub(crate) const L2_RESERVED: u64 = 0x3f00_0000_0000_01fe;
+/// Bits 9 to 63 of an entry of the refcount table: the offset of a refcount block. The other bits are reserved.
+pub(crate) const REFCOUNT_BLOCK_OFFSET: u64 = !0x1ff;
 /// Subclusters of a cluster with an extended L2 entry.
 pub(crate) const SUBCLUSTERS: u64 = 32;
 
@@ -176,3 +195,23 @@ structure! {
         icount: u64 = 16,
     }
 }
+
+// "Bitmaps".
+
+structure! {
+    /// The fixed part of an entry of the directory of bitmaps. Extra data and the name follow it.
+    pub(crate) struct BitmapEntry: Big {
+        bitmap_table_offset: u64 = 0,
+        /// Number of entries.
+        bitmap_table_size: u32 = 8,
+        flags: u32 = 12,
+        bitmap_type: u8 = 16,
+        granularity_bits: u8 = 17,
+        name_size: u16 = 18,
+        extra_data_size: u32 = 20,
+    }
+}
+
+/// Bits of an entry of a bitmap's table: reserved ones, and the one that stands for a cluster of ones without an offset.
+pub(crate) const BITMAP_RESERVED: u64 = 0xff00_0000_0000_01fe;
+pub(crate) const BITMAP_ALL_ONES: u64 = 1;

@@ -2,10 +2,12 @@
 
 pub(crate) mod structures;
 mod vdi_blocks;
+mod vdi_check;
 mod vdi_header;
 
-use super::{Disk, Format, FormatReader, WalkSetup};
+use super::{Disk, FileChecking, Format, FormatReader, WalkSetup};
 use crate::disk::extent::ExtentWalk;
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::Info;
 use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::Result;
@@ -76,5 +78,9 @@ impl Disk for Vdi {
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         Box::new(vdi_blocks::VdiWalk::new(self, &setup))
+    }
+
+    fn check(self: Rc<Self>, progress: CheckProgress) -> FileChecking {
+        FileChecking::Own(vdi_check::check(self, progress).boxed_local())
     }
 }

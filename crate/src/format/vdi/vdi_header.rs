@@ -1,5 +1,5 @@
 //! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields needed for reading, validated as in VirtualBox.
-//! Geometries, the comment and the number of allocated blocks are ignored.
+//! Geometries and the comment are ignored.
 
 use super::structures::{
     ENTRY_SIZE, FLAGS, Header0, Header1, MAX_FIXED, PreHeader, SIGNATURE, SIGNATURE_AT, TYPES, UNDO, V1_HEADER_SIZE,
@@ -21,6 +21,8 @@ pub(super) struct VdiHeader {
     /// Length of the extra data before each block's data.
     pub(super) block_extra: u64,
     pub(super) blocks: u64,
+    /// The number of blocks with data, if the header states it. Only a check reads it.
+    pub(super) allocated: Option<u64>,
     /// The identity by which a child refers to this disk and its state.
     pub(super) identity: Option<Identity>,
     /// The identity of the parent and its state, if there is a parent.
@@ -74,6 +76,7 @@ impl VdiHeader {
             block_size: fields.cb_block.into(),
             block_extra: 0,
             blocks,
+            allocated: None,
             identity: identity(&fields.uuid_create, &fields.uuid_modify),
             parent: guid_text(&fields.uuid_linkage).map(Identity::of_disk),
         };
@@ -96,6 +99,7 @@ impl VdiHeader {
             block_size: fields.cb_block.into(),
             block_extra: fields.cb_block_extra.into(),
             blocks: fields.c_blocks.into(),
+            allocated: Some(fields.c_blocks_allocated.into()),
             identity: identity(&fields.uuid_create, &fields.uuid_modify),
             parent: identity(&fields.uuid_linkage, &fields.uuid_parent_modify),
         };

@@ -5,8 +5,9 @@ mod footers;
 pub(crate) mod structures;
 mod vhd_blocks;
 
-use super::{Disk, DiskFooter, Format, FormatReader, LayerOptions, WalkSetup, raw_disk};
+use super::{Disk, DiskFooter, FileChecking, Format, FormatReader, LayerOptions, WalkSetup, WalkedCheck, raw_disk};
 use crate::disk::extent::ExtentWalk;
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, uuid_text};
 use crate::error::damage::{Damage, damages};
@@ -195,6 +196,16 @@ impl Disk for Vhd {
             Content::Fixed { present } => raw_disk::walk_start(self.source.clone(), *present, self.virtual_size, setup),
             Content::Blocks(table) => {
                 Box::new(vhd_blocks::tables(table.clone(), self.source.clone(), &setup, self.doubt))
+            }
+        }
+    }
+
+    fn check(self: Rc<Self>, _progress: CheckProgress) -> FileChecking {
+        match &self.content {
+            Content::Fixed { .. } => FileChecking::NoTables,
+            Content::Blocks(table) => {
+                let leaked_unit = Some(structures::bitmap_len(table.block_size) + table.block_size);
+                FileChecking::ByWalk(WalkedCheck { leaked_unit, ..WalkedCheck::default() })
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{CancelHandle, to_js};
 use crate::container::blocks::InPlace;
 use crate::convert::{Cancel, Change, Measured, measure, read};
 use crate::disk::extent::Extents;
+use crate::disk::file_check::CheckProgress;
 use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::fields::Fields;
@@ -184,6 +185,18 @@ impl OpenImage {
         let change = Change { size: disk_size.map(|size| size as u64), fix_gpt: None };
         let measured = cancel.or(measure(&image, format, options, change)).await;
         to_js(&MeasuredMessage::from(measured.map_err(|error| image.explain(error))?))
+    }
+
+    /// Checks the structures of the image's own file. `on_progress` gets the finished share. Returns `undefined` for a streamed disk.
+    #[wasm_bindgen(js_name = checkFile)]
+    pub async fn check_file(&self, on_progress: Function, cancel: &CancelHandle) -> JsResult<JsValue> {
+        let Content::RandomAccess(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
+        let (image, cancel) = (image.clone(), cancel.0.clone());
+        let progress = CheckProgress::new(move |share| {
+            // An exception in Decant's own listener must not fail the check.
+            let _ = on_progress.call1(&JsValue::NULL, &share.into());
+        });
+        to_js(&cancel.or(image.check_file(progress)).await?)
     }
 
     /// Begins a pass over the extents.

@@ -5,24 +5,28 @@ mod merged_walk;
 pub(super) mod open_options;
 mod overlap_check;
 mod parents;
+mod walked_check;
 
 pub use open_options::{Companion, OpenOptions, StatedDisk};
 
 use crate::container::Member;
 use crate::container::block_source::BlockSource;
-use crate::disk::extent::{CheckedWalk, Extents};
+use crate::disk::extent::{CheckedWalk, ExtentWalk, Extents};
+use crate::disk::file_check::{CheckProgress, FileCheck, FindingKind};
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
 use crate::disk::reference::{Reference, Role, base_name};
 use crate::disk::{EncryptionInfo, file_name};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, WalkSetup};
+use crate::format::{self, Disk, FileChecking, Format, LayerOptions, PartFile, RAW, WalkSetup};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
+use crate::offsets::GuestRange;
 use crate::open::descent::{Checksum, InnerFile};
 use crate::open::identify::{FileType, RawReason, identify, identify_as_qemu};
 use crate::open::refusals::{not_read_in_order, not_recognised};
+use crate::open::safety;
 use crate::open::split::split_file::SplitFile;
 use companions::Candidates;
 use overlap_check::{CheckedFiles, OverlapCheck};
@@ -139,6 +143,12 @@ impl Layer {
     pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
         let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
         std::iter::once((self.file, &self.name[..])).chain(parts)
+    }
+
+    /// Whether a file with a part of it was not handed over.
+    fn lacks_part(&self) -> bool {
+        let mut parts = self.disk.references().iter().zip(self.parts.iter());
+        parts.any(|(reference, part)| part.is_none() && !reference.role.is_layer())
     }
 }
 
@@ -342,18 +352,7 @@ impl Chain {
     /// Begins a pass over layer `number` alone.
     pub(crate) fn walk_layer(&self, number: usize) -> CheckedWalk {
         let layer = &self.layers[number];
-        let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
-        let reports = HostReports::new();
-        let walk = layer.disk.clone().walk(WalkSetup {
-            file: layer.file,
-            disk_size: layer.disk.virtual_size(),
-            parts: layer.parts.clone(),
-            cipher: layer.cipher,
-            layer: number as u16,
-            memory,
-            salvage: self.salvage,
-            reports: reports.clone(),
-        });
+        let (walk, reports) = self.plain_walk(number, self.salvage);
         let place = layer.place.clone();
         let files = CheckedFiles { own: layer.source.clone(), place: place.clone(), parts: layer.parts.clone() };
         let check = OverlapCheck::new(reports, files, self.salvage, MOST_RUNS / self.layers.len());
@@ -363,6 +362,56 @@ impl Chain {
             _ => Box::new(merged_walk::ExplainedWalk { walk, place, split }),
         };
         CheckedWalk { walk, check: Some(Box::new(check)) }
+    }
+
+    /// Begins a pass over layer `number` alone that does not compare what it reports.
+    fn plain_walk(&self, number: usize, salvage: bool) -> (Box<dyn ExtentWalk>, HostReports) {
+        let layer = &self.layers[number];
+        let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
+        let reports = HostReports::new();
+        let walk = layer.disk.clone().walk(WalkSetup {
+            file: layer.file,
+            disk_size: layer.disk.virtual_size(),
+            parts: layer.parts.clone(),
+            cipher: layer.cipher,
+            layer: number as u16,
+            memory,
+            salvage,
+            reports: reports.clone(),
+        });
+        (walk, reports)
+    }
+
+    /// Checks the structures of the image's own file, and of the files with parts of it. Fails with `limit`, with `corrupt` if the structures
+    /// cannot be checked, and as reading does.
+    pub(crate) async fn check(&self, progress: CheckProgress) -> Result<FileCheck> {
+        let layer = &self.layers[0];
+        let mut report = match layer.disk.clone().check(progress.clone()) {
+            FileChecking::Own(check) if layer.lacks_part() => check.await?,
+            FileChecking::Own(check) => self.with_reading(check.await?).await?,
+            FileChecking::ByWalk(how) => walked_check::check(self, 0, how, &progress).await?,
+            FileChecking::NoTables => FileCheck::default(),
+        };
+        for notice in safety::layer_notices(layer.disk.info()) {
+            report.add(FindingKind::State, 1, notice);
+        }
+        Ok(report)
+    }
+
+    /// Adds to `report`, if it has no corruption, the first fault because of which the image cannot be read.
+    async fn with_reading(&self, mut report: FileCheck) -> Result<FileCheck> {
+        let size = self.virtual_size();
+        let (mut walk, _) = self.plain_walk(0, false);
+        let (mut batch, mut done) = (Vec::new(), 0);
+        while report.corruptions == 0 && done < size {
+            batch.clear();
+            match walk.list(GuestRange::from(done..size), &mut batch).await {
+                Ok(()) => done = batch.last().map_or(size, |last| last.end().0),
+                Err(error) if error.kind == ErrorKind::Corrupt => report.unreadable(&error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(report)
     }
 
     /// Begins a pass over all layers, merged. No file may be missing.

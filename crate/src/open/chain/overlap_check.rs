@@ -93,7 +93,7 @@ impl OverlapCheck {
     fn check_extent(&mut self, extent: &Extent) -> Result<()> {
         let mut left = Some(*extent);
         while let Some(extent) = left {
-            let (finding, len) = self.compare(&extent);
+            let (finding, len) = compare_extent(&mut self.ranges, self.layout, &extent);
             if let Some(damage) = self.damage(finding)
                 && let Some((file, host)) = host_of(&extent)
             {
@@ -108,7 +108,7 @@ impl OverlapCheck {
     fn check_in_salvage(&mut self, extent: Extent, batch: &mut Vec<Extent>) {
         let mut left = Some(extent);
         while let Some(extent) = left {
-            let (finding, len) = self.compare(&extent);
+            let (finding, len) = compare_extent(&mut self.ranges, self.layout, &extent);
             let (len, doubt) = self.doubt_at(extent.start, len);
             let (mut part, rest) = extent.split(len);
             if !matches!(part.kind, ExtentKind::Lost(_)) {
@@ -129,29 +129,30 @@ impl OverlapCheck {
             None => (len, None),
         }
     }
+}
 
-    /// Compares the start of `extent` with the earlier ranges, and adds it. Returns the finding and the length of its part.
-    fn compare(&mut self, extent: &Extent) -> (Finding, u64) {
-        let Some(layout) = self.layout else { return (Finding::Free, extent.len) };
-        match extent.kind {
-            ExtentKind::Data { file, host, .. } if file == layout.file => {
-                let range = ByteRange { start: host, len: extent.len };
-                let (finding, len) = self.ranges.add(file, range, layout.data(extent.start, host));
-                (finding.unless_exclusive(layout), len)
-            }
-            ExtentKind::Compressed { file, host, .. } if file == layout.file => {
-                let finding = match layout.packed {
-                    true => {
-                        let start = host.0 / layout.unit * layout.unit;
-                        let range = ByteRange { start: HostOffset(start), len: layout.unit };
-                        self.ranges.add(file, range, HostUse::Compressed).0
-                    }
-                    false => self.ranges.compare(file, host, HostUse::Compressed),
-                };
-                (finding, extent.len)
-            }
-            _ => (Finding::Free, extent.len),
+/// Compares the start of `extent`, in a file of `layout`, with the earlier `ranges`, and adds it. Returns the finding and the length of its
+/// part.
+pub(super) fn compare_extent(ranges: &mut HostRanges, layout: Option<UnitLayout>, extent: &Extent) -> (Finding, u64) {
+    let Some(layout) = layout else { return (Finding::Free, extent.len) };
+    match extent.kind {
+        ExtentKind::Data { file, host, .. } if file == layout.file => {
+            let range = ByteRange { start: host, len: extent.len };
+            let (finding, len) = ranges.add(file, range, layout.data(extent.start, host));
+            (finding.unless_exclusive(layout), len)
         }
+        ExtentKind::Compressed { file, host, .. } if file == layout.file => {
+            let finding = match layout.packed {
+                true => {
+                    let start = host.0 / layout.unit * layout.unit;
+                    let range = ByteRange { start: HostOffset(start), len: layout.unit };
+                    ranges.add(file, range, HostUse::Compressed).0
+                }
+                false => ranges.compare(file, host, HostUse::Compressed),
+            };
+            (finding, extent.len)
+        }
+        _ => (Finding::Free, extent.len),
     }
 }
 
