@@ -1,4 +1,4 @@
-// Verdicts beside the safety checks of OpenStack's format_inspector. docs/embedding.md has the differences.
+// Checks beside the safety checks of OpenStack's format_inspector. docs/embedding.md has the differences.
 
 import { copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -117,7 +117,7 @@ const ROWS: Record<string, Row> = {
 async function codes(path: string): Promise<string[]> {
   try {
     const image = await decant.open(path);
-    const { findings, accept } = await image.verdict({ deep: true });
+    const { findings, accept } = await image.check({ deep: true });
     await image.close();
     const found = findings.filter(({ severity }) => severity !== 'note');
     expect(accept).toBe(found.every(({ severity }) => severity !== 'error'));
@@ -129,7 +129,7 @@ async function codes(path: string): Promise<string[]> {
 }
 
 for (const [name, { make, theirs, ours }] of Object.entries(ROWS)) {
-  test(`the verdict on ${name}`, async ({ folder, readers }) => {
+  test(`the check of ${name}`, async ({ folder, readers }) => {
     const path = make(folder);
     // Without the files beside it.
     const alone = join(folder, 'alone');

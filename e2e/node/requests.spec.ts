@@ -295,7 +295,7 @@ const listed = async (image: Decant.Image, signal?: AbortSignal) => {
 
 for (const [name, use] of [
   ['a map', (image) => listed(image)],
-  ['a verdict', (image) => image.verdict({ deep: true })],
+  ['a check', (image) => image.check({ deep: true })],
   ['a read', (image) => image.read(0, 32 * MIB)],
 ] as [string, (image: Decant.Image) => Promise<unknown>][]) {
   test(`${name} reads all ranges that it announced`, async ({ folder }) => {

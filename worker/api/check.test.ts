@@ -1,23 +1,23 @@
-// Verdicts: severities, their order, and acceptance.
+// Checks: severities, their order, and acceptance.
 
 import { describe, expect, test } from 'vitest';
-import type { Examined } from '../messages/coordinator.js';
+import type { CheckedFile, Examined } from '../messages/coordinator.js';
 import type { Info, Notice } from '../public/types.js';
+import { checkResult } from './check.js';
 import { infoOf } from './info.test-support.js';
-import { verdictOn } from './verdict.js';
 
 const SIZE = 1000;
 const whole: Examined = { notices: [], lost: 0, checked: SIZE };
 const notice = (code: string, fields = {}): Notice => ({ code, fields, message: code });
 
-const verdict = (info: Partial<Info> = {}, examined: Partial<Examined> | undefined = {}) =>
-  verdictOn(infoOf({ virtualSize: SIZE, ...info }), examined && { ...whole, ...examined });
+const check = (info: Partial<Info> = {}, examined: Partial<Examined> | undefined = {}) =>
+  checkResult(infoOf({ virtualSize: SIZE, ...info }), examined && { ...whole, ...examined });
 /** The codes and severities of the findings. */
-const found = (...args: Parameters<typeof verdict>) =>
-  verdict(...args).findings.map(({ code, severity }) => `${severity} ${code}`);
+const found = (...args: Parameters<typeof check>) =>
+  check(...args).findings.map(({ code, severity }) => `${severity} ${code}`);
 
 test('an image without findings is accepted', () => {
-  expect(verdict()).toEqual({ accept: true, findings: [] });
+  expect(check()).toEqual({ accept: true, findings: [] });
 });
 
 describe('errors', () => {
@@ -29,7 +29,7 @@ describe('errors', () => {
       fileName: 'base\u202e.qcow2',
       of: 'top.qcow2',
     } as const;
-    expect(verdict({ needs: [need] })).toEqual({
+    expect(check({ needs: [need] })).toEqual({
       accept: false,
       findings: [
         {
@@ -43,7 +43,7 @@ describe('errors', () => {
   });
 
   test('a password', () => {
-    expect(verdict({ needs: [{ kind: 'password', of: 'top' }] })).toMatchObject({
+    expect(check({ needs: [{ kind: 'password', of: 'top' }] })).toMatchObject({
       accept: false,
       findings: [{ code: 'password-needed', params: { layer: 'top' } }],
     });
@@ -51,14 +51,14 @@ describe('errors', () => {
 
   test('damage, by its own code', () => {
     const damage = notice('truncated', { offset: 7, size: 5 });
-    expect(verdict({}, { damage, checked: 10 })).toEqual({
+    expect(check({}, { damage, checked: 10 })).toEqual({
       accept: false,
       findings: [{ code: 'truncated', severity: 'error', params: { offset: 7, size: 5 }, message: 'truncated' }],
     });
   });
 
   test('bytes that a salvage has lost', () => {
-    expect(verdict({}, { lost: 5 })).toMatchObject({
+    expect(check({}, { lost: 5 })).toMatchObject({
       accept: false,
       findings: [{ code: 'lost', params: { size: 5 } }],
     });
@@ -67,7 +67,7 @@ describe('errors', () => {
 
 describe('warnings', () => {
   test('tables that were not read', () => {
-    expect(verdict({}, { checked: 999 })).toMatchObject({
+    expect(check({}, { checked: 999 })).toMatchObject({
       accept: true,
       findings: [{ code: 'unchecked', severity: 'warning', params: { checked: 999, size: SIZE } }],
     });
@@ -75,7 +75,7 @@ describe('warnings', () => {
 
   test('a streamed image', () => {
     const { virtualSize: _, ...info } = infoOf({});
-    expect(verdictOn(info, undefined)).toMatchObject({
+    expect(checkResult(info, undefined)).toMatchObject({
       accept: true,
       findings: [{ code: 'unchecked', params: { checked: 0 } }],
     });
@@ -93,6 +93,25 @@ test('notices of headers and tables, each once; used files are notes', () => {
     'note source-not-verified',
     'note unused-companion',
   ]);
+});
+
+test('a deep check sums up what is wrong in the file', () => {
+  const counts = { totalClusters: 9, allocatedClusters: 8, fragmentedClusters: 1, compressedClusters: 0, imageEnd: 9 };
+  const file = { ...counts, corruptions: 0, leaks: 0, unchecked: 0, hasTables: true, countsLeaks: true, findings: [] };
+  const deep = (found: Partial<CheckedFile>) =>
+    checkResult(infoOf({ virtualSize: SIZE }), whole, { ...file, ...found });
+  expect(deep({})).toEqual({ accept: true, findings: [], file });
+  const finding = { kind: 'leak', count: 1200, code: 'check-leak', message: 'leaked' } as const;
+  const findings = [{ ...finding, fields: { offset: 7 } }];
+  expect(deep({ corruptions: 2, leaks: 1200, unchecked: 1, findings })).toMatchObject({
+    accept: true,
+    findings: [
+      { code: 'check-corruptions', severity: 'warning', params: { count: 2 } },
+      { code: 'check-unchecked', severity: 'warning', params: { count: 1 } },
+      { code: 'check-leaks', severity: 'note', params: { count: 1200 }, message: expect.stringContaining('1,200') },
+    ],
+    file: { findings: [{ ...finding, params: { offset: 7 } }] },
+  });
 });
 
 test('errors come first', () => {

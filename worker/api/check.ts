@@ -1,22 +1,41 @@
-// The verdict on an image: what a program should know before it accepts it.
+// The check of an image: what a program should know before it accepts it.
 
 import { shownText } from '../errors/shown.js';
-import type { Examined } from '../messages/coordinator.js';
-import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
+import type { CheckedFile, Examined } from '../messages/coordinator.js';
+import type { AnyInfo, CheckResult, FileCheck, Finding, Need, Notice } from '../public/types.js';
 import { severityOf } from './notice-rules.js';
 
 const ORDER = ['error', 'warning', 'note'] as const;
 
-/** Judges an image. `examined` is undefined for a streamed image. */
-export function verdictOn(info: AnyInfo, examined: Examined | undefined): Verdict {
+/** The result of a check. `examined` is undefined for a streamed image; `checked` is the check of its file, if it is deep. */
+export function checkResult(info: AnyInfo, examined: Examined | undefined, checked?: CheckedFile): CheckResult {
+  const file = checked && fileCheck(checked);
   const found: Finding[] = [
     ...info.needs.map(ofNeed),
     ...(examined ? ofTables(examined, info.virtualSize!) : [IN_ORDER]),
+    ...(file ? ofFile(file) : []),
     ...distinct([...info.safety, ...(examined?.notices ?? [])]).map(ofNotice),
     ...info.unusedCompanions.map(ofUnused),
   ];
   const findings = ORDER.flatMap((severity) => found.filter((finding) => finding.severity === severity));
-  return { accept: findings.every(({ severity }) => severity !== 'error'), findings };
+  return { accept: findings.every(({ severity }) => severity !== 'error'), findings, ...(file && { file }) };
+}
+
+const fileCheck = ({ findings, ...counts }: CheckedFile): FileCheck => ({
+  ...counts,
+  findings: findings.map(({ fields, ...finding }) => ({ ...finding, params: fields })),
+});
+
+/** Sums up what is wrong in the file. It does not prevent a conversion, unless the tables do, which is reported besides. */
+function ofFile({ corruptions, leaks, unchecked }: FileCheck): Finding[] {
+  const counted = (code: string, severity: Finding['severity'], count: number, message: string): Finding[] =>
+    count > 0 ? [{ code, severity, params: { count }, message }] : [];
+  const [errors, clusters, parts] = [corruptions, leaks, unchecked].map((count) => count.toLocaleString('en-US'));
+  return [
+    ...counted('check-corruptions', 'warning', corruptions, `The structures of the file have ${errors} errors`),
+    ...counted('check-unchecked', 'warning', unchecked, `${parts} parts of the file could not be checked`),
+    ...counted('check-leaks', 'note', leaks, `Nothing uses ${clusters} clusters of the file`),
+  ];
 }
 
 const IN_ORDER: Finding = {

@@ -6,11 +6,13 @@ import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
-import type { CrateExtent } from '../messages/coordinator.js';
+import type { CheckedFile, CrateExtent } from '../messages/coordinator.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,
+  CheckOptions,
+  CheckResult,
   CommonImage,
   Compared,
   CompareOptions,
@@ -30,8 +32,6 @@ import type {
   Result,
   TreeDigest,
   UnlockOptions,
-  Verdict,
-  VerdictOptions,
 } from '../public/types.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/output-target.js';
@@ -48,7 +48,7 @@ import type { Unpacked } from './unpacking.js';
 const MAPPING = 'Reading the map';
 const COMPARING = 'Comparing the disks';
 const MEASURING = 'Measuring the output';
-const EXAMINING = 'Examining the image';
+const CHECKING = 'Checking the image';
 const DIGESTING = 'Computing the digest';
 const LOOKING = 'Looking for saved progress';
 
@@ -58,8 +58,8 @@ const MEMORY_IN_PLACE = 32 << 20;
 /** Loads the code for comparisons. */
 const loadComparisons = () => loadPart('comparisons', () => import('./comparison.js'));
 
-/** Loads the code for verdicts. */
-const loadVerdicts = () => loadPart('verdicts', () => import('./verdict.js'));
+/** Loads the code for checks. */
+const loadChecks = () => loadPart('checks', () => import('./check.js'));
 
 /** Loads the code for digests. */
 const loadDigests = () => loadPart('digests', () => import('./digest.js'));
@@ -184,21 +184,24 @@ export class OpenImage {
     }
   }
 
-  async verdict(options: VerdictOptions = {}): Promise<Verdict> {
+  async check(options: CheckOptions = {}): Promise<CheckResult> {
     this.#requireOpen();
-    checkCall('verdict', options);
-    const { deep = false, signal } = options;
+    checkCall('check', options);
+    const { deep = false, onProgress = () => {} } = options;
     checkTypes(options, 'boolean', ['deep']);
-    const until = this.#until(signal);
-    const { verdictOn } = await this.#use(orCancelled(until, loadVerdicts()), EXAMINING);
-    const session = await this.#use(this.sessions.acquireLocked(until), EXAMINING);
-    try {
-      const { client, image } = session;
-      const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
-      return verdictOn(this.info, await this.#use(examination, EXAMINING));
-    } finally {
-      await session.release();
-    }
+    return withListener(this.#until(options.signal), onProgress, async (until, report) => {
+      const { checkResult } = await this.#use(orCancelled(until, loadChecks()), CHECKING);
+      const session = await this.#use(this.sessions.acquireLocked(until), CHECKING);
+      try {
+        const { client, image } = session;
+        const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
+        const examined = await this.#use(examination, CHECKING);
+        const checked = deep && examined ? await this.#use(checkFile(session, until, report), CHECKING) : undefined;
+        return checkResult(this.info, examined, checked);
+      } finally {
+        await session.release();
+      }
+    });
   }
 
   async digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
@@ -397,6 +400,26 @@ export class OpenImage {
     if (this.#closing.signal.aborted) throw new DecantError('usage', 'The image was closed');
   }
 }
+
+/** Checks the structures of the image's file. Resolves to undefined if a file with a part of it is missing. */
+const checkFile = (
+  session: ImageSession,
+  signal: AbortSignal,
+  report: (share: number) => void,
+): Promise<CheckedFile | undefined> =>
+  session.run(signal, async (operation) => {
+    const { client, image } = session;
+    client.on(`checking:${operation}`, (share) => report(share as number));
+    try {
+      return await client.call('checkFile', operation, image);
+    } catch (thrown) {
+      // `info.needs` has the file.
+      if (toDecantError(thrown).kind !== 'missing-file') throw thrown;
+      return undefined;
+    } finally {
+      client.off(`checking:${operation}`);
+    }
+  });
 
 const notVerified = (message: string): Notice => ({ code: 'source-not-verified', fields: {}, message });
 

@@ -3,7 +3,7 @@
 import type { Notice, OutputFormat } from '../public/types.js';
 
 interface Rule {
-  /** The severity of the finding in a verdict. Notes are about the files that were used, or could not be checked. */
+  /** The severity of the finding in a check. Notes are about the files that were used, or could not be checked. */
   severity: 'note' | 'warning';
   /**
    * `disk`: the notice is true of the converted disk too, for example that a guest should check its file systems, so the result

@@ -14,6 +14,7 @@ import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type { Configuration } from '../public/types.browser.js';
 import type {
+  CheckOptions,
   CommonConvertOptions,
   CompareOptions,
   DigestOptions,
@@ -25,7 +26,6 @@ import type {
   ReadableOptions,
   ReadOptions,
   UnlockOptions,
-  VerdictOptions,
   WorkerOptions,
 } from '../public/types.js';
 import { isCustomOutput } from '../targets/custom-output.js';
@@ -70,9 +70,9 @@ const NAMES = {
   prepare: namesOf<PrepareOptions>({ engine: true, workers: true, size: true }),
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
+  check: namesOf<CheckOptions>({ deep: true, onProgress: true, signal: true }),
   compare: namesOf<CompareOptions>({ firstOnly: true, onProgress: true, onRanges: true, signal: true, strict: true }),
   measure: namesOf<MeasureOptions>({ format: true, formatOptions: true, signal: true, size: true }),
-  verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
   digest: namesOf<DiskDigestOptions>({ onProgress: true, signal: true, tree: true }),
   sha256: namesOf<DigestOptions>({ onProgress: true, signal: true }),
   read: namesOf<ReadOptions>({ signal: true }),

@@ -86,6 +86,11 @@ interface DigestArguments
   extends ImageArguments,
     Pick<OtherValues, 'tree' | 'json' | 'progress' | 'quiet' | 'workers' | 'spool'> {}
 
+interface CheckArguments extends MapArguments {
+  progress: boolean;
+  quiet: boolean;
+}
+
 interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
   output: string;
   format: string;
@@ -109,6 +114,7 @@ const PARSERS = {
   compare: compareArguments,
   measure: measureArguments,
   digest: digestArguments,
+  check: checkArguments,
   convert: convertArguments,
 } satisfies Record<CommandName, (found: Parsed) => object>;
 
@@ -184,17 +190,20 @@ function joined(args: string[], command: CommandName): string[] {
   return result;
 }
 
-/** Unsupported options of qemu-img, and advice. */
-const ADVICE: [start: string, advice: string][] = [
+/** Unsupported options of qemu-img, and advice; for one command, or all. */
+const ADVICE: [start: string, advice: string, command?: CommandName][] = [
+  ['-r', 'Decant repairs nothing: use qemu-img check -r on a copy of the image', 'check'],
   ['-l', 'select the snapshot with --snapshot ID|NAME'],
   ['--backing-chain', 'omit it: info always lists the image and the layers passed by --with'],
 ];
 
-/** Fails with `usage` if `args`, as {@link joined} returns them, have an unsupported option of qemu-img. */
-function refuseQemuOptions(args: string[]): void {
+/** Fails with `usage` if `args` of `command`, as {@link joined} returns them, have an unsupported option of qemu-img. */
+function refuseQemuOptions(command: CommandName, args: string[]): void {
   for (const argument of args) {
     if (argument === '--') return;
-    const [option, advice] = ADVICE.find(([start]) => argument.startsWith(start)) ?? [];
+    const isMeant = ([start, , only]: (typeof ADVICE)[number]) =>
+      argument.startsWith(start) && (only ?? command) === command;
+    const [option, advice] = ADVICE.find(isMeant) ?? [];
     if (option) throw usage(`There is no option ${option}; ${advice}`);
   }
 }
@@ -250,7 +259,7 @@ interface Parsed {
  */
 function parsed(command: CommandName, given: string[]): Parsed | undefined {
   const args = joined(given, command);
-  refuseQemuOptions(args);
+  refuseQemuOptions(command, args);
   refuseUnknownOptions(args, command);
   const options = optionsOf(command).map(({ name, type, multiple, short }) => [
     name,
@@ -362,6 +371,17 @@ function digestArguments({ values, positionals }: Parsed): DigestArguments {
   const { tree, json, progress, quiet, workers, spool } = valuesOf(OTHERS, values);
   const opening = valuesOf(OPENING, values);
   return { image: localPath(positionals[0]!), opening, tree, json, progress, quiet, workers, spool };
+}
+
+function checkArguments(found: Parsed): CheckArguments {
+  const { values } = found;
+  return {
+    ...imageArguments(found, 'check'),
+    json: readOption(OTHERS.json, values),
+    spool: readOption(OTHERS.spool, values),
+    progress: readOption(OTHERS.progress, values),
+    quiet: readOption(OTHERS.quiet, values),
+  };
 }
 
 /** Parses lists of NAME=VALUE, as in qemu-img; NAME alone is NAME=on. The last value of a name wins. */

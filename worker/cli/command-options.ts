@@ -234,7 +234,7 @@ export const OTHERS = {
     STYLES.join('|'),
     'print text or JSON (default: human)',
     (value) => oneOf('--output', STYLES, value) === 'json',
-    { commands: ['info', 'map', 'compare', 'measure', 'digest'], takes: STYLES },
+    { commands: ['info', 'map', 'compare', 'measure', 'digest', 'check'], takes: STYLES },
   ),
   tree: flag(
     'tree',
@@ -315,11 +315,11 @@ export const OTHERS = {
   ),
   progress: flag('progress', 'show progress; the default on a terminal', {
     short: 'p',
-    commands: ['digest', 'convert', 'compare'],
+    commands: ['digest', 'convert', 'compare', 'check'],
   }),
   quiet: flag('quiet', 'print nothing, except digests; compare ends at the first difference', {
     short: 'q',
-    commands: ['digest', 'convert', 'compare'],
+    commands: ['digest', 'convert', 'compare', 'check'],
   }),
   workers: withValue('workers', 'WORKERS', 'number of workers (default: one for each core, at most 8)', workerCount, {
     short: 'm',
@@ -351,7 +351,7 @@ export const OTHERS = {
         'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map and digest (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
     },
     folderOf,
-    { commands: ['map', 'digest', 'convert', 'compare', 'measure'], takes: 'folder' },
+    { commands: ['map', 'digest', 'convert', 'compare', 'measure', 'check'], takes: 'folder' },
   ),
   upload: withValue(
     'upload',

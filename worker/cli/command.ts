@@ -6,6 +6,7 @@ import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { prepare } from '../node.js';
 import { type Command, type CommandOf, type ImageCommand, parse } from './arguments.js';
+import { checkImage } from './check-command.js';
 import { WrongArguments } from './command-options.js';
 import { printOptions } from './command-output.js';
 import { type CommandName, commandEntry, EXIT_INTERRUPTED, EXIT_USAGE, isTopic } from './commands.js';
@@ -86,6 +87,7 @@ const RUNS: { [Name in CommandName]: (command: CommandOf<Name>, context: RunCont
   compare: compareDisks,
   measure: measureOutput,
   digest,
+  check: checkImage,
   convert: conversion,
 };
 

@@ -37,6 +37,10 @@ export interface CommandEntry {
 }
 
 export const EXIT_USAGE = 2;
+// The exit codes of `check`, as of `qemu-img check`.
+export const EXIT_UNCHECKED = 1;
+export const EXIT_CORRUPT = 2;
+export const EXIT_LEAKS = 3;
 /** The command is complete, but ranges of the disk were lost. */
 export const EXIT_DAMAGED = 3;
 /** A shell's code for a program ended by SIGINT. */
@@ -130,6 +134,24 @@ export const COMMANDS = {
     examples: [
       ['digest disk.qcow2', 'what sha256sum prints for the raw disk'],
       ['digest --tree disk.qcow2', 'what fsverity digest prints for the raw disk'],
+    ],
+  },
+  check: {
+    summary: "check an image's tables, as qemu-img check does; repairs nothing",
+    operands: [IMAGE],
+    usual: '[--output=human|json] [-p] [-q]',
+    exitCodes: {
+      0: 'no errors were found',
+      [EXIT_UNCHECKED]: 'the image could not be checked, or wrong usage',
+      [EXIT_CORRUPT]: 'the image is corrupt',
+      [EXIT_LEAKS]: 'nothing uses some clusters of the file; no harm to data',
+    },
+    failed: EXIT_UNCHECKED,
+    wrongUsage: EXIT_UNCHECKED,
+    decodes: false,
+    examples: [
+      ['check disk.qcow2', 'checks the tables and the reference counts'],
+      ['check --output=json disk.vhdx', 'the same for programs'],
     ],
   },
   convert: {

@@ -69,6 +69,11 @@ export class ProgressLine {
     this.#write(`    ${doing}(${done})${speed}${left}${retries}`);
   }
 
+  /** Shows only the share that is done. */
+  share(share: number): void {
+    this.#write(`    (${(share * 100).toFixed(2)}/100%)`);
+  }
+
   done(): void {
     this.#write('    (100.00/100%)');
   }

@@ -14,7 +14,7 @@ import type {
   TreeDigest,
   WorkerOptions,
 } from './types.conversion.js';
-import type { Extent, Info, Layer, Member, StreamedInfo, Verdict } from './types.info.js';
+import type { CheckResult, Extent, Info, Layer, Member, StreamedInfo } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
@@ -115,12 +115,14 @@ export interface MapOptions {
   signal?: AbortSignal;
 }
 
-/** How to examine an image. */
-export interface VerdictOptions {
-  /** Reads all tables of the image. By default at most 1 MiB of its files is read. */
+/** How to check an image. */
+export interface CheckOptions {
+  /** Reads all tables of the image, and checks its file. By default at most 1 MiB of its files is read. */
   deep?: boolean;
-  /** Cancels the examination. */
+  /** Cancels the check. */
   signal?: AbortSignal;
+  /** With `deep`: called with the share of the check of the file that is done: 0 to 1. */
+  onProgress?: (share: number) => void;
 }
 
 /** How to compute the digest of a disk. */
@@ -242,10 +244,11 @@ export interface ImageBase {
    */
   prepare(): Promise<void>;
   /**
-   * Examines the image before it is accepted: what it needs, what `info.safety` lists, and whether its tables are whole.
-   * Without `deep` it reads at most 1 MiB, and the finding `unchecked` says how much was not read. It unlocks nothing.
+   * Checks the image before it is accepted: what it needs, what `info.safety` lists, and whether its tables are whole.
+   * Without `deep` it reads at most 1 MiB, and the finding `unchecked` says how much was not read. With `deep`, it also checks the
+   * structures of the image's file, as `qemu-img check` does. It unlocks nothing, and repairs nothing.
    */
-  verdict(options?: VerdictOptions): Promise<Verdict>;
+  check(options?: CheckOptions): Promise<CheckResult>;
   /** Computes the digest of fs-verity of the disk. It reads the image as the SHA-256 does. */
   digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
   /**

@@ -185,15 +185,60 @@ export interface Extent {
   reason?: string;
 }
 
-/** The examination of an image. */
-export interface Verdict {
+/** The check of an image. */
+export interface CheckResult {
   /** Whether no finding has the severity `error`. */
   accept: boolean;
   /** Errors first, then warnings, then notes. */
   findings: Finding[];
+  /**
+   * With `deep`: the structures of the image's own file, without those of its parents. Missing for a streamed image, and
+   * for one whose extents were not all passed.
+   */
+  file?: FileCheck;
 }
 
-/** One result of an examination. */
+/** The check of the structures of an image's file. Clusters are also blocks and grains. */
+export interface FileCheck {
+  /** How many faults mean that data is wrong, or that a program that writes to the image would damage data. */
+  corruptions: number;
+  /** How many clusters of the file nothing uses. */
+  leaks: number;
+  /** How many parts could not be checked. */
+  unchecked: number;
+  /** The clusters of the disk; 0 if the format's check does not count them, as the numbers below. */
+  totalClusters: number;
+  /** Those with data in the file. */
+  allocatedClusters: number;
+  /** Those that do not follow the previous one in the file. */
+  fragmentedClusters: number;
+  /** Those that are compressed. */
+  compressedClusters: number;
+  /** The end of the last cluster in use, in bytes; only of qcow2, otherwise 0. */
+  imageEnd: number;
+  /** Whether there are tables to check. A raw disk, a fixed VHD and a LUKS volume have none. */
+  hasTables: boolean;
+  /** Whether `leaks` counts: not in VHDX and VMDK. */
+  countsLeaks: boolean;
+  /** The first 1,000 findings. */
+  findings: FileFinding[];
+}
+
+/** One finding in an image's file, or several at one place. */
+export interface FileFinding {
+  /** A `state` is no fault in the tables, and is not counted: that the image was not closed properly, for example. */
+  kind: 'corruption' | 'leak' | 'unchecked' | 'state';
+  /** How many findings this is. */
+  count: number;
+  /** A code of docs/errors.md. */
+  code: string;
+  /** The fields of the code. */
+  params: Fields;
+  /** One sentence for people, without a full stop at its end. */
+  message: string;
+}
+
+/** One result of a check. */
 export interface Finding {
   /** A code of docs/errors.md. */
   code: string;

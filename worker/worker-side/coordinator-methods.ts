@@ -2,6 +2,7 @@
 
 import type { PlainError } from '../errors/errors.js';
 import type {
+  CheckedFile,
   CompareRequest,
   Converted,
   ConvertRequest,
@@ -27,8 +28,8 @@ import { type CodecMethods, instantiate, type Report, serveWithCodecs, type Work
 import type { WorkerHost } from './worker-host.js';
 
 /**
- * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with a `NeededWorker`, and
- * those of `messages.ts`.
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `checking:OPERATION`, `worker:OPERATION` with a
+ * `NeededWorker`, and those of `messages.ts`.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
@@ -201,6 +202,13 @@ function coordinatorMethods(
     async measure({ operation, image, format, formatOptions, size }: MeasureRequest): Promise<Measured> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.measure(format, formatOptions, size, cancel));
+    },
+
+    /** Checks the structures of the image's file, and reports `checking:OPERATION`. Resolves to undefined for a streamed image. */
+    async checkFile(operation: number, image: number): Promise<CheckedFile | undefined> {
+      const { image: crateImage } = images.get(image)!;
+      const progress = (share: number) => report(`checking:${operation}`, share);
+      return cancellable(operation, (cancel) => crateImage.checkFile(progress, cancel));
     },
 
     /** The size of a streamed disk in bytes, if its container states it. */
