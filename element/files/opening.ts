@@ -143,6 +143,13 @@ export class Passwords {
     return this.#byName.has(name);
   }
 
+  /** The passwords for another disk, on which the latest one is tried. */
+  forOther(): Passwords {
+    const other = new Passwords();
+    other.#latest = this.#latest;
+    return other;
+  }
+
   give(name: string, password: string): void {
     this.#byName.set(name, password);
     this.#latest = password;

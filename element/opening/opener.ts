@@ -308,10 +308,13 @@ export class Opener {
   }
 
   /** Opens the image of `next`, whose disk becomes the same file as those of `opening`, and has its name. */
-  async #openBeside(next: DiskOpening, opening: Opening): Promise<void> {
-    const { outputName, wasFull, beside } = opening;
+  async #openBeside(next: DiskOpening, opening: Opening, beside = opening.beside): Promise<void> {
+    const { outputName, wasFull } = opening;
     const file = { ...(outputName === undefined ? {} : { outputName }), ...(wasFull === undefined ? {} : { wasFull }) };
-    await this.open({ ...next, ...file, missing: [], beside: [opening, ...beside.filter((one) => one !== next)] });
+    // The disks of a machine often share a password.
+    const passwords = next.passwords.isEmpty ? opening.passwords.forOther() : next.passwords;
+    const others = [opening, ...beside.filter((one) => one !== next)];
+    await this.open({ ...next, ...file, passwords, missing: [], beside: others });
   }
 
   /** Opens the other disks of the archive or machine, to convert all to one file. */
@@ -321,8 +324,9 @@ export class Opener {
     if (!opening || !next) return;
     this.chooser.placeSearch = '';
     // A name that was typed is that of one disk.
-    const { outputName: _, ...disk } = next;
-    await this.open({ ...disk, missing: [], beside: [opening, ...others] });
+    delete opening.outputName;
+    delete next.outputName;
+    await this.#openBeside(next, opening, others);
   }
 }
 

@@ -104,16 +104,19 @@ const together = () =>
     return session.state as Step<'ready'>;
   });
 
-/** A disk that needs a password. */
-const locked: Disk = (number, options) => {
-  const layer = layerOf('locked', { encryption: 'luks' });
-  const unlock = async () => {
-    const password = typeof options.password === 'function' ? await options.password(layer) : options.password;
-    if (password !== 'right') throw new DecantError('password', 'The password is wrong');
+/** A disk that needs this password. */
+const lockedBy =
+  (password: string): Disk =>
+  (number, options) => {
+    const layer = layerOf('locked', { encryption: 'luks' });
+    const unlock = async () => {
+      const given = typeof options.password === 'function' ? await options.password(layer) : options.password;
+      if (given !== password) throw new DecantError('password', 'The password is wrong');
+    };
+    const needs = options.password ? [] : [{ kind: 'password', of: 'locked' } as const];
+    return disk(number, options, { layers: [layer], needs }, { unlock });
   };
-  const needs = options.password ? [] : [{ kind: 'password', of: 'locked' } as const];
-  return disk(number, options, { layers: [layer], needs }, { unlock });
-};
+const locked = lockedBy('right');
 
 /** A disk that is damaged, unless it is salvaged. */
 const damaged: Disk = (number, options) =>
@@ -190,6 +193,25 @@ test('a password is asked for once, and the disks that are open stay open', asyn
   expect(rows()).toEqual(['vm.tar current', 'vm.tar waiting', 'vm.tar waiting']);
   session.openNext();
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk' }));
+});
+
+test('disks that share a password ask for it once', async () => {
+  await give({}, locked, {}, locked);
+  session.joinDisks();
+  await step('needs');
+  session.unlock('locked', 'right', false);
+  expect((await together()).others).toHaveLength(3);
+});
+
+test('a disk with another password asks for it, and does not call the first one wrong', async () => {
+  await give({}, locked, lockedBy('other'));
+  session.joinDisks();
+  await step('needs');
+  session.unlock('locked', 'right', false);
+  await soon(() => expect(session.opening?.bundle.disk?.number).toBe(3));
+  expect((await step('needs')).notice).toBeUndefined();
+  session.unlock('locked', 'other', false);
+  expect((await together()).others).toHaveLength(2);
 });
 
 test('a disk that cannot be opened is named, and can be salvaged with the others', async () => {
