@@ -2,7 +2,6 @@
 // proxies in the environment, which Node's own ignores, for responses that stay encoded, and to allowed addresses only.
 
 import { lookup } from 'node:dns/promises';
-import type { Agent } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
@@ -10,13 +9,11 @@ import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undi
 import type { AddressGuard } from './http-client.js';
 import { hidesStatus, networkReason, PROXY_AUTHENTICATION_REQUIRED } from './http-failures.js';
 import type { Fetch } from './http-types.js';
+import { agentFor } from './node-agents.js';
 import { hasNodeFetch, responseOf, responseTo } from './node-response.js';
 import { namesProxy, proxyFor } from './proxy-environment.js';
 import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
 import { openSocksTunnel } from './socks-tunnel.js';
-
-/** How long an unused connection is kept, in milliseconds, as by Node's own `fetch`. */
-const KEEP_ALIVE_MS = 4000;
 
 /** Resolves to the `fetch` for reads: through the proxies in the environment, if there are any. */
 export async function readingFetch(): Promise<Fetch> {
@@ -25,14 +22,11 @@ export async function readingFetch(): Promise<Fetch> {
   return environmentFetch();
 }
 
-const agents = new Map<string, Agent>();
-
 /** Makes a request without a body. Follows no redirect, and leaves the body encoded. */
 async function read(given: string | URL, { method = 'GET', headers, signal }: RequestInit = {}): Promise<Response> {
   const url = new URL(given);
   const { request, Agent } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
-  const agent = agents.get(url.protocol) ?? new Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS });
-  agents.set(url.protocol, agent);
+  const agent = agentFor(url.protocol, Agent);
   // As Node's own `fetch` sends them: some servers refuse requests without `User-Agent`.
   const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'node' };
   const all = { ...usual, ...Object.fromEntries(new Headers(headers)) };

@@ -51,6 +51,13 @@ export function responseOf(message: IncomingMessage): Response {
   return new Response(isEmpty ? null : bodyOf(message), { status, statusText, headers });
 }
 
+/** The memory of connections that read into one buffer (`node-agents.ts`): each read overwrites it. */
+export const overwritten = new WeakSet<ArrayBufferLike>();
+
+/** Returns `bytes`, or a copy if the next read could overwrite them: whether the parser copies depends on the version of Node. */
+export const lasting = (bytes: Uint8Array): Uint8Array =>
+  overwritten.has(bytes.buffer) ? new Uint8Array(bytes) : bytes;
+
 /** The most bytes of a body that wait for their reader. */
 const AHEAD = 1 << 20;
 
@@ -65,7 +72,7 @@ function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
       };
       if (message.destroyed) return close();
       message.on('data', (bytes: Buffer) => {
-        controller.enqueue(bytes);
+        controller.enqueue(lasting(bytes));
         if (controller.desiredSize! <= 0) message.pause();
       });
       message.on('end', () => {
