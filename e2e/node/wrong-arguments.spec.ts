@@ -178,6 +178,14 @@ test('methods of an image', async ({ folder }) => {
     ...options({ signal: isNull }, (given) => map(given)),
     ...options({ deep: isBoolean, onProgress: isFunction, signal: isNull }, (given) => image.check(given)),
     ...options({ onProgress: isFunction, signal: isNull, tree: isBoolean }, (given) => image.digest(given as object)),
+    ['compare', (value) => image.compare(value), isNone],
+    ...options(
+      { firstOnly: isBoolean, onProgress: isFunction, onRanges: isFunction, signal: isNull, strict: isBoolean },
+      (given) => image.compare(image, given),
+    ),
+    ...options({ format: isNone, formatOptions: isObject, signal: isNull, size: isWhole }, (given) =>
+      image.measure(given),
+    ),
     ...options({ onProgress: isFunction, signal: isNull }, (given) => image.unlock(given)),
     ...options({ end: isWhole, signal: isNull, start: isWhole }, (given) => image.readable(given)),
     ['convert', (value) => image.convert(value), (value) => isText(value) || isObject(value)],

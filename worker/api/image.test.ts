@@ -40,6 +40,20 @@ test('tests can replace and restore methods', async () => {
   await expect(image.convert('disk.raw')).rejects.toMatchObject({ kind: 'usage' });
 });
 
+test('another image is one of this package, and open', async () => {
+  const [image, closed] = [bare(), bare()];
+  await closed.close();
+  const refused = (other: unknown, message: string) =>
+    expect(image.compare(other as never)).rejects.toMatchObject({ kind: 'usage', message });
+  for (const other of [undefined, {}, { ...bare() }])
+    await refused(other, 'The other image is not an image of this copy of the package');
+  await refused(closed, 'The image was closed');
+  await expect(image.compare(image as never, { first: true } as never)).rejects.toMatchObject({
+    code: 'unknown-option',
+  });
+  await image.close();
+});
+
 test('dispose closes open images', async () => {
   const image = bare();
   await disposeOfAll();

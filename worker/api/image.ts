@@ -2,7 +2,7 @@
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
-import { checkTypes } from '../errors/argument-checks.js';
+import { checkReadable, checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
@@ -78,12 +78,14 @@ interface OtherDisk {
 
 /** The images in `options.disks`. Throws `usage` for other values, and for closed images. */
 const otherDisks = ({ disks = [] }: ConvertOptions): OtherDisk[] =>
-  disks.map((image) => otherDisk(image, "One of the 'disks'"));
+  disks.map((image) => otherDisk(image, "one of the 'disks'"));
 
 /** The image, which messages call `what`. Throws `usage` for another value, and for a closed image. */
 function otherDisk(image: unknown, what: string): OtherDisk {
+  checkReadable(what, image);
   if (image instanceof OpenImage) return image.asOtherDisk();
-  throw new DecantError('usage', `${what} is not an image of this copy of the package`);
+  const named = `${what[0]!.toUpperCase()}${what.slice(1)}`;
+  throw new DecantError('usage', `${named} is not an image of this copy of the package`);
 }
 
 /**
@@ -160,7 +162,7 @@ export class OpenImage {
     this.#requireOpen();
     checkCall('compare', options);
     checkTypes(options, 'boolean', ['firstOnly', 'strict']);
-    const other = otherDisk(image, 'The other image');
+    const other = otherDisk(image, 'the other image');
     const signal = anyOf([this.#until(options.signal), other.closing]);
     const { compareImages } = await this.#use(orCancelled(signal, loadComparisons()), COMPARING);
     // Both images stay open until the comparison ends.
