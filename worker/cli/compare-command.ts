@@ -1,9 +1,14 @@
 // `decant compare`, with the output of `qemu-img compare` in QEMU 7.2, and the number of bytes that differ.
 
-import type { Compared, DiskRange, Image } from '../node.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileError } from '../errors/file-error.js';
+import { shownText } from '../errors/shown.js';
+import { type AnyImage, type Compared, type DiskRange, type Image, open } from '../node.js';
+import { spoolFolder } from '../targets/node/spool-file.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
-import { MAX_LISTED, print, reportLost, reportUnlisted } from './printing.js';
+import { MAX_LISTED, print, report, reportLost, reportUnlisted } from './printing.js';
 import { type RunContext, withDisk } from './run-context.js';
 
 type CompareCommand = CommandOf<'compare'>;
@@ -15,12 +20,42 @@ const SECTOR = 512;
 /** Compares the disks of two images. Returns the exit code. */
 export const compareDisks = (command: CompareCommand, context: RunContext): Promise<number> =>
   withDisk(command, context, (image) =>
-    withDisk({ ...command.other, spool: command.spool }, context, async (other) => {
-      // Streamed images have no such method: it fails with the reason.
-      const [one, two] = [image as Image, other as Image];
-      return command.json ? printJson(command, one, two, context) : printText(command, one, two, context);
-    }),
+    withDisk({ ...command.other, spool: command.spool, quiet: command.quiet }, context, (other) =>
+      stored(image, command, context, (one) =>
+        stored(other, command, context, (two) =>
+          command.json ? printJson(command, one, two, context) : printText(command, one, two, context),
+        ),
+      ),
+    ),
   );
+
+/** Runs `work` with the disk of `image`. One that comes in order is stored in a temporary file first, which is removed after that. */
+async function stored<T>(
+  image: AnyImage,
+  { spool, quiet }: CompareCommand,
+  { signal }: RunContext,
+  work: (image: Image) => Promise<T>,
+): Promise<T> {
+  if (!image.streamed) return work(image);
+  const folder = spool ?? spoolFolder();
+  const { name = 'the disk' } = image.info;
+  if (!quiet) report(`note: storing the disk of '${shownText(name)}' in a temporary file in '${shownText(folder)}'`);
+  const temporary = await mkdtemp(join(folder, '.decant-')).catch((thrown) => {
+    throw fileError(thrown, 'target', `make a temporary file in '${folder}'`);
+  });
+  try {
+    const path = join(temporary, 'disk.raw');
+    await image.convert(path, { signal });
+    const disk = (await open(path, { format: 'raw', name, signal })) as Image;
+    try {
+      return await work(disk);
+    } finally {
+      await disk.close();
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
 
 const exitCodeOf = ({ same, lostRanges }: Compared): number => {
   if (!same) return EXIT_DIFFERS;
@@ -42,9 +77,9 @@ async function printText(command: CompareCommand, one: Image, two: Image, contex
   const say = (line: string) => {
     if (!quiet) print(line);
   };
-  const sizes = [one.info.virtualSize, two.info.virtualSize] as [number, number];
+  const sizes = [one.info.virtualSize, two.info.virtualSize] as const;
   const haveOneSize = sizes[0] === sizes[1];
-  if (strict && !one.streamed && !two.streamed && !haveOneSize) {
+  if (strict && !haveOneSize) {
     say('Strict mode: Image size mismatch!');
     return EXIT_DIFFERS;
   }

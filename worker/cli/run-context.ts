@@ -37,11 +37,11 @@ export async function orUnpacked<T>(unpacking: Unpacking, work: () => Promise<T>
   }
 }
 
-/** The arguments of a command that reads one disk, and unpacks it in `spool` if it must. */
-type DiskArguments = ImageArguments & { spool: string | undefined };
+/** The arguments of a command that reads one disk, and unpacks it in `spool` if it must. `quiet`: it does not say so. */
+type DiskArguments = ImageArguments & { spool: string | undefined; quiet?: boolean };
 
 /** How a command unpacks an image that must be unpacked: in `spool`, or in the folder for temporary files. */
-export function unpackingOf({ image, spool, quiet = false }: DiskArguments & { quiet?: boolean }): Unpacking {
+export function unpackingOf({ image, spool, quiet = false }: DiskArguments): Unpacking {
   const folder = spool ?? spoolFolder();
   const report = new UnpackingReport(shownInput(image), folder, quiet, process.stderr.isTTY);
   return { folder, report, isNeeded: spool !== undefined, isForAll: false, check: async () => {} };
