@@ -289,8 +289,8 @@ export interface CommonImage extends ImageBase {
   map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
   /**
    * Compares the disk with that of `other`, another image of this package, bit by bit, whatever the formats of the images. What the maps of
-   * both leave out is not read, nor what both leave to the same backing files. Fails as `convert` does; `fields.diskNumber` of a failure is
-   * the disk that it is about, 1 or 2. Refused as `unsupported` if `other` is a streamed image.
+   * both leave out is not read, nor what both leave to the same backing files. Fails as `convert` does; the message and
+   * `fields.disk` of a failure name the image that it is about. Refused as `unsupported` if `other` is a streamed image.
    */
   compare(other: CommonImage, options?: CompareOptions): Promise<Compared>;
   /** Measures what `convert` would write, by the tables of the image: quick, and without a target. */
