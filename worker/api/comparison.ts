@@ -18,7 +18,7 @@ export async function compareImages(
   { onProgress = () => {}, onRanges, ...options }: Options,
 ): Promise<Compared> {
   const both = { ...one, more: [other] };
-  const { sizes, strict = false } = { sizes: sizesOf(one, other), ...options };
+  const sizes = sizesOf(one, other);
   const compared = await withListener(options.signal, onProgress, (signal, progress) =>
     withListener(signal, onRanges ?? (() => {}), async (signal, ranges) => {
       const done = ({ done, offset }: ComparisonDone) => progress(progressOf(done, offset, Math.max(...sizes)));
@@ -26,7 +26,7 @@ export async function compareImages(
       return run(both, other, { ...options, signal }, listeners);
     }),
   );
-  return resultOf(compared, sizes, strict);
+  return resultOf(compared, sizes, options.strict ?? false);
 }
 
 /** The sizes of the disks; 0 for a streamed one, which is refused. */
