@@ -21,6 +21,7 @@ import { ownObjects } from './own.mjs';
 import { lines, print, settle } from './report.mjs';
 import { sweep } from './sweep.mjs';
 import { quickUpload, uploads } from './uploads.mjs';
+import { verifying } from './verifying.mjs';
 
 const browser = await Browser.start();
 const machine = `${availableParallelism()} cores (${cpus()[0].model}), ${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
@@ -41,6 +42,7 @@ if (quick) {
 } else {
   await outputs(browser);
   await ownObjects();
+  verifying();
   await network(browser);
   await uploads(browser);
   await limits(browser);

@@ -166,7 +166,7 @@ export const RESULT: Result = {
   bytesWritten: 1e6,
   holeBytes: 4e6,
   notices: [],
-  verified: true,
+  sourceVerified: true,
   confirmed: true,
   lost: [],
   lostRanges: 0,
@@ -175,7 +175,7 @@ export const RESULT: Result = {
   engine: 'workers',
   engineReason: '',
   workers: 2,
-  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1000, sending: 0, finalizing: 0 },
+  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1000, sending: 0, verifying: 0, finalizing: 0 },
 };
 
 export const progressOf = (more: Partial<Progress> = {}): Progress => ({

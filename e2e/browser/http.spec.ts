@@ -45,7 +45,7 @@ const convert = (page: Page, url: string, options = {}): Promise<Told> =>
     async ([url, options]) => {
       try {
         const image = await window.decant.open(await window.decant.httpSource(url, options));
-        const { verified } = await image.convert({ opfs: 'out.raw' });
+        const { sourceVerified: verified } = await image.convert({ opfs: 'out.raw' });
         const safety = image.info.safety.map(({ message }) => message);
         await image.close();
         return { verified, safety };

@@ -98,16 +98,16 @@ test('a raw disk on a device is read whole', ({ folder }) => {
     const out = join(folder, 'out.raw');
     expect(decant('convert', '-f', 'raw', device, out).status).toBe(0);
     execFileSync('cmp', [out, file]);
-    const result = program<{ verified: boolean; notices: { code: string }[]; safety: { code: string }[] }>(
+    const result = program<{ sourceVerified: boolean; notices: { code: string }[]; safety: { code: string }[] }>(
       `const image = await decant.open(args[0], { format: 'raw' });
-       const { verified, notices } = await image.convert(args[1]);
-       console.log(JSON.stringify({ verified, notices, safety: image.info.safety }));
+       const { sourceVerified, notices } = await image.convert(args[1]);
+       console.log(JSON.stringify({ sourceVerified, notices, safety: image.info.safety }));
        await image.close();`,
       device,
       out,
     );
     expect(result).toMatchObject({
-      verified: false,
+      sourceVerified: false,
       notices: [{ code: 'unverified' }],
       safety: [{ code: 'source-not-verified' }],
     });

@@ -42,7 +42,7 @@ test('an address is an image: as text, as a URL, as a source', async ({ folder }
     const output = join(folder, 'out.raw');
     const result = await convert(input, output);
     expectSame(output, disk.raw);
-    expect(result.verified).toBe(true);
+    expect(result.sourceVerified).toBe(true);
   }
   const image = await decant.open(`${url}?token=secret`);
   expect(image.info.name).toBe('disk.qcow2');
@@ -208,7 +208,7 @@ for (const hasLength of [true, false]) {
       for (const input of [remote.url, await decant.httpSource(remote.url)]) {
         const result = await convert(input, output);
         expectSame(output, disk.raw);
-        expect(result.verified).toBe(hasLength);
+        expect(result.sourceVerified).toBe(hasLength);
       }
       expect(remote.asked).toHaveLength(2);
     },
@@ -232,7 +232,7 @@ for (const hasLength of [true, false]) {
       const result = await image.convert(output, { onProgress: (progress) => (network = progress.network) });
       await image.close();
       expect(Buffer.compare(readFileSync(output), disk)).toBe(0);
-      expect(result.verified).toBe(hasLength);
+      expect(result.sourceVerified).toBe(hasLength);
       expect(network?.received).toBe(disk.length);
       expect(remote.asked).toHaveLength(1);
     },

@@ -22,7 +22,7 @@ test(
     try {
       const output = join(folder, 'out.raw');
       const image = await decant.open(`${nginx.http}/disk.qcow2`);
-      expect(await image.convert(output)).toMatchObject({ verified: true });
+      expect(await image.convert(output)).toMatchObject({ sourceVerified: true });
       await image.close();
       expectSame(output, disk.raw);
       await expect.poll(() => nginx.served().length).toBeGreaterThan(2);

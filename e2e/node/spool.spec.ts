@@ -128,7 +128,7 @@ for (const [name, target, details] of [
       const result = await convert(images.plain(), target(server.origin), { ...COMPRESSED, spool });
       const [object] = server.objects.values();
       expect(object!.equals(expected)).toBe(true);
-      expect(result).toMatchObject({ outputSize: expected.length, verified: true, confirmed: true });
+      expect(result).toMatchObject({ outputSize: expected.length, sourceVerified: true, confirmed: true });
       expect(result.bytesWritten + result.holeBytes).toBe(expected.length);
       const lengths = server.asked.map(({ headers }) => headers['upload-length'] ?? headers['content-length']);
       if (name === 'put' || name === 'tus') expect(lengths[0]).toBe(String(expected.length));

@@ -147,7 +147,7 @@ test('an unverifiable file is reported: a server that broke off without a length
   const stderr = `decant: note: ${origin} does not state the size of the file, so a truncated file may go unnoticed\n`;
   expect(ended).toEqual({ status: 0, stdout: '', stderr });
   expect(await convert(url, output, { format: 'raw' })).toMatchObject({
-    verified: false,
+    sourceVerified: false,
     notices: [{ code: 'unverified', message: expect.stringContaining('may go unnoticed') }],
   });
 });
@@ -167,7 +167,7 @@ test('an address that expires before the end fails nothing', async ({ folder }) 
   const result = await convert(remote.url, output);
   expectSame(output, disk.raw);
   expect(asked).toContain('bytes=0-0');
-  expect(result).toMatchObject({ verified: false, notices: [{ code: 'unverified' }] });
+  expect(result).toMatchObject({ sourceVerified: false, notices: [{ code: 'unverified' }] });
 });
 
 test('stored gzip that is labelled as an encoding is read as it is stored', async ({ folder }) => {
@@ -179,7 +179,7 @@ test('stored gzip that is labelled as an encoding is read as it is stored', asyn
   );
   const output = join(folder, 'out.raw');
   for (const url of [`${remote.origin}/disk.raw.gz`, `${whole}.raw.gz`]) {
-    expect(await convert(url, output)).toMatchObject({ verified: true });
+    expect(await convert(url, output)).toMatchObject({ sourceVerified: true });
     expectSame(output, disk.raw);
   }
 });

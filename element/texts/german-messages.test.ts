@@ -71,6 +71,7 @@ const WITHOUT_SENTENCE = {
   'of options that the element does not use': [
     'controller-full',
     'nothing-to-unpack',
+    'verify-refused',
     'one-disk',
     'place-format',
     'spool-full',

@@ -241,6 +241,9 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Der Inhalt ist ein anderer, als das Manifest sagt. Laden oder kopieren Sie die Dateien noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild, das Decant erkennt.',
     'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
+    'verify-differs':
+      'Das Ergebnis ist nicht die Platte, die geschrieben wurde. Prüfen Sie den Speicherort und den Arbeitsspeicher, und konvertieren Sie noch einmal.',
+    'verify-unreadable': 'Das Ergebnis lässt sich nicht zurücklesen. Konvertieren Sie noch einmal.',
     'not-verifiable': 'Das Ergebnis lässt sich nicht mit der Platte vergleichen.',
     'part-differs': 'Beim Server ist etwas anderes angekommen, als gesendet wurde.',
     'piece-damaged': ({ piece }) =>

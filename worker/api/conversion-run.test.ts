@@ -38,11 +38,21 @@ function converted(): Converted {
   const lost = [{ start: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
   const notices = [{ code: 'disk-grows', fields: {}, message: 'It grows' }];
   const digest = request.digest && { digest: { hash: 'ab', size: 3 } };
-  const disk = { virtualSize: SIZE, rewritten: [], notices, lost, lostRanges: 1, lostBytes: 512, ...digest };
+  const disk = {
+    virtualSize: SIZE,
+    diskSize: SIZE,
+    rewritten: [],
+    notices,
+    lost,
+    lostRanges: 1,
+    lostBytes: 512,
+    ...digest,
+  };
   return {
     progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false },
     outputSize: SIZE,
     disks: request.disks.map(() => disk),
+    sums: [],
   };
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { anyOf, withListener } from '../errors/signals.js';
+import { RequestLimit } from '../http/request-limit.js';
 import type {
   Converted,
   ConvertedDisk,
@@ -26,7 +27,17 @@ import type {
 } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
-import type { AnyInfo, DiskDigest, Network, Notice, Progress, Result } from '../public/types.js';
+import type {
+  AnyInfo,
+  DiskDigest,
+  Network,
+  Notice,
+  Progress,
+  ReadableOutput,
+  Result,
+  Verified,
+} from '../public/types.js';
+import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { identityOf } from './identity.js';
 import { isMet, isOfDisk } from './notice-rules.js';
@@ -37,6 +48,11 @@ import { Meter } from './progress.js';
 
 /** After these failures, a later conversion can resume. */
 const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
+
+/** The codes of failures that say that the output, which was read back, is wrong. */
+export const DIFFERS = 'verify-differs';
+export const UNREADABLE = 'verify-unreadable';
+const WRONG = [DIFFERS, UNREADABLE];
 
 export interface ConversionContext {
   platform: Platform;
@@ -60,10 +76,32 @@ export interface RunOptions extends CancellableOptions {
   networks: () => Network[];
 }
 
+/** How guest sums are computed. */
+export type Summing = NonNullable<OutputTarget['summing']>;
+
+/** Reads finished outputs back, and compares their guest sums with those of the conversion. */
+export interface Verification {
+  /** The seed of the sums. */
+  seed: Uint8Array;
+  /**
+   * Compares the disks of `output` with those that were `converted`. Reports how many bytes of the disks are done. Resolves to their size.
+   * Fails with `target` if they differ or cannot be read.
+   */
+  readBack(
+    output: OpenedSource,
+    converted: Converted,
+    chosen: ChosenFormat,
+    options: RunOptions,
+    report: (done: number) => void,
+  ): Promise<number>;
+}
+
 /** The chosen format, and for each disk, the size of a streamed one in bytes if it was determined. */
 export interface SizedFormat {
   chosen: ChosenFormat;
   diskSizes: (number | undefined)[];
+  /** Missing if the output is not verified. */
+  verification?: Verification | undefined;
 }
 
 /** Converts into `target`, which is not prepared yet and needs no size of a streamed disk. `digest`: the digest of the disk. */
@@ -123,10 +161,14 @@ async function discarded(
       () => true,
       () => false,
     );
-  const keep = resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged());
+  const isWrong = WRONG.includes(error.code);
+  const keep = resume === true && RESUMABLE.includes(error.kind) && !isWrong && (await isUnchanged());
   const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
-  if (!(left instanceof DecantError)) return error;
-  // The reason for the failure comes first, then the remains of the output.
+  return left instanceof DecantError ? withLeft(error, left) : error;
+}
+
+/** Returns `error` with what is left of the output. The reason for the failure comes first. */
+function withLeft(error: DecantError, left: DecantError): DecantError {
   const { kind, code, message } = error;
   const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
   const ofError = error.cause === undefined ? {} : { cause: error.cause };
@@ -138,7 +180,7 @@ export async function writeTo(
   target: OutputTarget,
   conversion: ConversionContext,
   options: RunOptions,
-  { chosen, diskSizes }: SizedFormat,
+  { chosen, diskSizes, verification }: SizedFormat,
   digest: DigestKind | undefined = options.digest ? 'sha256' : undefined,
 ): Promise<Result> {
   const { platform, setup, info } = conversion;
@@ -154,7 +196,17 @@ export async function writeTo(
   const { fixGpt, size } = options;
   const virtualSize = size ?? totalSize(disks, diskSizes);
   const plan: Plan = {
-    settings: { format, formatOptions, size, fixGpt, twoPass, memory, digest },
+    settings: {
+      format,
+      formatOptions,
+      size,
+      fixGpt,
+      twoPass,
+      memory,
+      digest,
+      seed: (verification ?? target.summing)?.seed,
+    },
+    isVerified: verification !== undefined,
     diskSizes,
     sizes: { virtualSize, outputSize, hasFooter },
     identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
@@ -163,11 +215,65 @@ export async function writeTo(
   const meter = new Meter(virtualSize, info.fileSize, options.networks, options.onProgress, outputSize);
   try {
     const converted = await write(target, conversion, plan, meter, signal);
+    target.summed?.(converted);
+    const verified = async () =>
+      verification && verify(target, conversion, converted, chosen, verification, options, meter);
+    const before = target.readsBack === 'before' ? await verified() : undefined;
     const bytesWritten = target.send ? await send(target, converted, meter, signal) : converted.progress.written;
     await orTargetFailure(target.commit(converted.outputSize, signal));
-    return resultOf(target, conversion, chosen, converted, bytesWritten, meter.end());
+    const after = target.readsBack === 'after' ? await orRemoved(target, verified()) : undefined;
+    return resultOf(target, conversion, chosen, converted, bytesWritten, meter.end(), before ?? after);
   } finally {
     meter.end();
+  }
+}
+
+/** Verifies the output, which is complete. Fails as `readBack` of a verification does. */
+async function verify(
+  target: OutputTarget,
+  { platform }: ConversionContext,
+  converted: Converted,
+  chosen: ChosenFormat,
+  verification: Verification,
+  options: RunOptions,
+  meter: Meter,
+): Promise<Verified> {
+  const { signal } = options;
+  const guestBytes = sumOf(converted.disks, 'diskSize');
+  const report = (done: number) => meter.verifying(done, guestBytes);
+  report(0);
+  const open = (readable: ReadableOutput) => openReadable(platform, readable, signal);
+  const output = await orTargetFailure(target.readBack!(converted.outputSize, open));
+  if (!output) {
+    meter.sent();
+    return { guestBytes, method: 'checksums' };
+  }
+  try {
+    await verification.readBack(output, converted, chosen, options, report);
+    meter.sent();
+    return { guestBytes, method: 'read-back' };
+  } finally {
+    await output.close();
+  }
+}
+
+/** Opens the output of a custom target. */
+async function openReadable(platform: Platform, output: ReadableOutput, signal: AbortSignal): Promise<OpenedSource> {
+  const limit = new RequestLimit();
+  if (!('url' in output)) return platform.openSource(output, { limit, signal });
+  const { url, ...options } = output;
+  return platform.openSource(url, { ...options, limit, signal });
+}
+
+/** Resolves to the result of `work` on an output that has its name. If the output is found wrong, or after a cancel, it is removed. */
+async function orRemoved<T>(target: OutputTarget, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    const error = toDecantError(thrown);
+    if (!WRONG.includes(error.code) && error.kind !== 'cancelled') throw error;
+    const left: unknown = await target.remove?.().catch((thrown) => thrown);
+    throw left instanceof DecantError ? withLeft(error, left) : error;
   }
 }
 
@@ -187,6 +293,8 @@ interface Plan {
   identity: string | undefined;
   /** Whether the SHA-256 of the output is wanted. */
   sha256: boolean;
+  /** Whether the output is verified. */
+  isVerified: boolean;
 }
 
 /** Resolves to the identity of a conversion with `resume`. Throws `usage` if it cannot be resumed. */
@@ -238,14 +346,22 @@ async function write(
         pool?.overdue();
       },
       update: (progress) => {
-        // A finished temporary file is not the end yet.
-        meter.update(target.send ? { ...progress, finalizing: false } : progress);
+        // A finished temporary file is not the end yet, nor is an output that is read back.
+        meter.update(target.send || plan.isVerified ? { ...progress, finalizing: false } : progress);
         target.settled?.({ guest: progress.settled, written: progress.settledWritten });
       },
       check: (converted) => requireComplete(target, conversion, plan, converted, signal),
     };
     const settings = { ...plan.settings, target: spec, resumePoint };
-    const converted = await run([session, ...beside], plan.diskSizes, pool, settings, hooks, signal);
+    const converted = await run(
+      [session, ...beside],
+      plan.diskSizes,
+      target.summing?.ranges,
+      pool,
+      settings,
+      hooks,
+      signal,
+    );
     isHealthy = true;
     return converted;
   } catch (thrown) {
@@ -309,10 +425,10 @@ async function prepareTarget(
   { platform }: ConversionContext,
   { sizes, identity, sha256 }: Plan,
   signal: AbortSignal,
-): Promise<TargetSpec> {
+): Promise<TargetSpec | undefined> {
   const spec = await orTargetFailure(target.prepare(sizes, signal, identity));
   // Where holes are reported, the bytes of the output do not pass.
-  if (sha256 && 'port' in spec && spec.ordered && !spec.holes) {
+  if (sha256 && spec && 'port' in spec && spec.ordered && !spec.holes) {
     // Without its code there is no digest; the output is the same.
     const loading = platform.codec('crypt').catch(() => undefined);
     spec.crypt = await orCancelled(signal, loading);
@@ -352,6 +468,7 @@ interface RunHooks {
 async function run(
   sessions: ImageSession[],
   diskSizes: (number | undefined)[],
+  ranges: Float64Array | undefined,
   pool: Pool,
   settings: TargetedSettings,
   { overdue, update, check }: RunHooks,
@@ -363,9 +480,14 @@ async function run(
   let isCompleting = false;
   const work = (operation: number) =>
     withWorkers(sessions, pool, operation, update, async (connections) => {
-      const disks = sessions.map(({ image }, at) => ({ image, diskSize: diskSizes[at], pool: connections[at]!.ports }));
+      const disks = sessions.map(({ image }, at) => ({
+        image,
+        diskSize: diskSizes[at],
+        ranges,
+        pool: connections[at]!.ports,
+      }));
       const ports = disks.flatMap(({ pool }) => pool);
-      const moved = 'port' in target ? [target.port, ...ports] : ports;
+      const moved = target && 'port' in target ? [target.port, ...ports] : ports;
       const request = { ...settings, operation, disks, workers: pool.size };
       const converted = await client.callMoving(moved, 'convert', request);
       // A file is neither completed nor removed while a worker has it open.
@@ -439,7 +561,7 @@ async function send(
 }
 
 /** The sum of a field of all disks. */
-const sumOf = (disks: ConvertedDisk[], name: 'virtualSize' | 'lostRanges' | 'lostBytes'): number =>
+const sumOf = (disks: ConvertedDisk[], name: 'virtualSize' | 'diskSize' | 'lostRanges' | 'lostBytes'): number =>
   disks.reduce((sum, disk) => sum + disk[name], 0);
 
 function resultOf(
@@ -449,6 +571,7 @@ function resultOf(
   { progress, outputSize, disks }: Converted,
   bytesWritten: number,
   time: Result['time'],
+  verified: Verified | undefined,
 ): Result {
   const { engineReason, workers } = conversion.setup;
   const contexts = disksOf(conversion);
@@ -478,7 +601,8 @@ function resultOf(
     bytesWritten,
     holeBytes: target.isAllocated ? 0 : outputSize - bytesWritten,
     notices: [...contexts.flatMap(noticesOf), ...unnoticed.map(unverified), ...(target.notices ?? [])],
-    verified: unnoticed.length === 0,
+    sourceVerified: unnoticed.length === 0,
+    ...(verified && { verified }),
     confirmed: target.isConfirmed ?? true,
     lost: isOne ? disks[0]!.lost : disks.flatMap(lostOf),
     lostRanges: sumOf(disks, 'lostRanges'),

@@ -5,7 +5,7 @@ import { cancelled, DecantError, orCancelled, orTargetError, toDecantError } fro
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { Kept, Result } from '../public/types.js';
-import { abandonOutput, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
+import { abandonOutput, canBeReadBack, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 import { needless } from '../targets/output-target.js';
 import {
@@ -22,6 +22,9 @@ import { type ChosenFormat, chosenFormat, loadPlaces } from './output-format.js'
 
 /** Loads the code for sizes of streamed disks. */
 const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
+
+/** Loads the code that verifies outputs. */
+const loadVerifying = () => loadPart('verifying', () => import('./verifying.js'));
 
 /**
  * Converts the image to `output`. `spool` is a temporary file for the output, which is sent when it is complete. For a streamed image,
@@ -67,23 +70,35 @@ async function convertTo(
   let target: OutputTarget;
   let placed: CancellableOptions;
   try {
-    placed = await withDensity(options);
+    placed = await forPlace(output, options);
     target = await targetOf(conversion, output, placed, spool);
   } catch (thrown) {
     const error = toDecantError(thrown);
     abandonOutput(output, error);
     throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
   }
-  return orDiscarded(target, conversion, placed, async (running) =>
-    writeTo(target, conversion, running, await sizedFormat(target, conversion, running)),
-  );
+  return orDiscarded(target, conversion, placed, async (running) => {
+    const verification = placed.verify ? await verificationOf(conversion, running) : undefined;
+    return writeTo(target, conversion, running, { ...(await sizedFormat(target, conversion, running)), verification });
+  });
 }
 
-/** Resolves to `options`, without holes for a place that refuses sparse files. Fails with `usage` for an unknown place. */
-async function withDensity<T extends ConvertOptions>(options: T): Promise<T> {
-  if (options.for === undefined || options.sparse !== undefined) return options;
-  const { refusesSparse } = await loadPlaces();
-  return refusesSparse(options.for) ? { ...options, sparse: false } : options;
+/** A new verification of the disks of a conversion. */
+async function verificationOf(conversion: ConversionContext, { signal }: RunOptions) {
+  const { newVerification } = await orCancelled(signal, loadVerifying());
+  return newVerification([conversion, ...(conversion.more ?? [])]);
+}
+
+/**
+ * Resolves to `options` with what the place wants by default: no holes if it refuses sparse files, and a verified output if the place says
+ * so and the output can be read back. Fails with `usage` for an unknown place.
+ */
+async function forPlace<T extends ConvertOptions>(output: Output, options: T): Promise<T> {
+  if (options.for === undefined) return options;
+  const { refusesSparse, verifies } = await loadPlaces();
+  const sparse = options.sparse ?? (refusesSparse(options.for) ? false : undefined);
+  const verify = options.verify ?? (verifies(options.for) && canBeReadBack(output));
+  return { ...options, verify, ...(sparse !== undefined && { sparse }) };
 }
 
 async function targetOf(
@@ -94,7 +109,7 @@ async function targetOf(
 ): Promise<OutputTarget> {
   if (isCustomOutput(output)) {
     const { customTarget, spooledTarget } = await orCancelled(options.signal, loadCustomTargets());
-    return spool ? spooledTarget(output, spool) : customTarget(output);
+    return spool ? spooledTarget(output, spool, options.verify) : customTarget(output, options.verify);
   }
   const sources = [setup, ...more.map(({ setup }) => setup)].flatMap((setup) => setup.sources.all);
   const target = await orCancelled(options.signal, platform.target(output, sources, options));
@@ -195,6 +210,6 @@ export async function keptOf(
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = await platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);
-  const identity = await identityOf(conversion, chosen, await withDensity(options), signal);
+  const identity = await identityOf(conversion, chosen, await forPlace(output, options), signal);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }

@@ -28,7 +28,7 @@ import type {
   UnlockOptions,
   WorkerOptions,
 } from '../public/types.js';
-import { isCustomOutput } from '../targets/custom-output.js';
+import { canBeReadBack, isCustomOutput } from '../targets/custom-output.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -91,6 +91,7 @@ const NAMES = {
     size: true,
     twoPass: true,
     signal: true,
+    verify: true,
   }),
 };
 
@@ -182,6 +183,7 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
     'sparse',
     'sync',
     'twoPass',
+    'verify',
   ]);
   const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined } = options;
   if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
@@ -210,11 +212,15 @@ function checkFormatOptions({ formatOptions = {} }: { formatOptions?: Record<str
   }
 }
 
-/** Throws `usage` for options of files with an output that is a stream or a custom target. */
+/** Throws `usage` for options of files with an output that is a stream or a custom target, and for `verify` if it cannot be read back. */
 export function checkFileOptions(output: Output, options: ConvertOptions): void {
   const name = (['bmap', 'existing', 'sync'] as const).find((name) => options[name]);
   if (name && isCustomOutput(output))
     throw new DecantError('usage', `'${name}' needs a file, not a stream or a custom target`);
+  if (!options.verify || canBeReadBack(output)) return;
+  const message =
+    'The output cannot be verified, since a stream, and a target without readBack, cannot be read back; leave out verify (--verify), or write to a file';
+  throw new DecantError('usage', message, { code: 'verify-refused' });
 }
 
 /** Throws `usage` for options that make no sense with `spool`. */

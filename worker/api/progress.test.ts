@@ -329,6 +329,7 @@ test('the time of each phase is measured', () => {
     measuring: 0,
     converting: 600,
     sending: 0,
+    verifying: 0,
     finalizing: 4000,
   });
 });

@@ -48,10 +48,19 @@ interface Mark {
   guestDone: number;
   read: number;
   sent: number;
+  verified: number;
 }
 
 export class Meter {
-  #time: Record<Phase, number> = { unlocking: 0, preparing: 0, measuring: 0, converting: 0, sending: 0, finalizing: 0 };
+  #time: Record<Phase, number> = {
+    unlocking: 0,
+    preparing: 0,
+    measuring: 0,
+    converting: 0,
+    sending: 0,
+    verifying: 0,
+    finalizing: 0,
+  };
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
@@ -62,6 +71,8 @@ export class Meter {
   #last: CrateProgress;
   /** How much of the output has been sent, in bytes, if it is sent after the conversion. */
   #output = { sent: 0, size: 0 };
+  /** How much of the disks in the output was read back, in bytes, if it is verified. */
+  #readBack = { verified: 0, total: 0 };
   #unlocked = 0;
   readonly #cells: Cells | undefined;
   /** Sends a report that would have come too early. */
@@ -121,7 +132,13 @@ export class Meter {
     this.#mark('sending');
   }
 
-  /** Starts the phase `finalizing` after `sending`. */
+  /** Starts the phase `verifying`, or updates it. */
+  verifying(verified: number, total: number): void {
+    this.#readBack = { verified, total };
+    this.#mark('verifying');
+  }
+
+  /** Starts the phase `finalizing` after `sending` or `verifying`. */
   sent(): void {
     this.#mark('finalizing');
   }
@@ -143,7 +160,7 @@ export class Meter {
     // The second pass begins at the start of the disk.
     if (phase !== this.#phase) this.#marks = [];
     const { guestDone, read } = this.#last;
-    this.#marks.push({ at: now, guestDone, read, sent: this.#output.sent });
+    this.#marks.push({ at: now, guestDone, read, sent: this.#output.sent, verified: this.#readBack.verified });
     while (now - this.#marks[0]!.at > WINDOW_MS && this.#marks.length > 2) this.#marks.shift();
     if (phase === this.#phase) {
       this.#reportSoon();
@@ -176,7 +193,7 @@ export class Meter {
     const { network } = sum(this.networks());
     const waiting = network?.waiting;
     const isMoving = seconds > 0 && this.#lastReport - this.#marks.at(-1)!.at < WINDOW_MS;
-    const moved = first && (this.#phase === 'sending' ? this.#output.sent - first.sent : guestDone - first.guestDone);
+    const moved = first && this.#moved(first);
     const bytesPerSecond = moved !== undefined && isMoving ? moved / seconds : 0;
     // Nobody knows how long a server takes.
     const secondsLeft = isMeasurable(this.#phase) && !waiting ? this.#secondsLeft(seconds) : undefined;
@@ -201,11 +218,18 @@ export class Meter {
     });
   }
 
+  /** The bytes that were done since `first`. */
+  #moved(first: Mark): number {
+    if (this.#phase === 'sending') return this.#output.sent - first.sent;
+    if (this.#phase === 'verifying') return this.#readBack.verified - first.verified;
+    return this.#last.guestDone - first.guestDone;
+  }
+
   /** The finished share of the phase; undefined if it is unknown. */
   #fraction(): number | undefined {
     if (this.#phase === 'unlocking') return this.#unlocked;
     if (!isMeasurable(this.#phase)) return undefined;
-    const { done, total } = this.#measure({ ...this.#last, ...this.#output });
+    const { done, total } = this.#measure({ ...this.#last, ...this.#output, ...this.#readBack });
     if (total === undefined) return undefined;
     return total > 0 ? Math.min(1, done / total) : 1;
   }
@@ -214,7 +238,7 @@ export class Meter {
   #secondsLeft(seconds: number): number | undefined {
     const first = this.#marks[0];
     if (!first) return undefined;
-    const { done, total } = this.#measure({ ...this.#last, ...this.#output });
+    const { done, total } = this.#measure({ ...this.#last, ...this.#output, ...this.#readBack });
     const before = this.#measure(first).done;
     if (total === undefined || done <= before || seconds <= 0) return undefined;
     const left = this.#phase === 'measuring' ? 2 * total - done : total - done;
@@ -222,8 +246,9 @@ export class Meter {
   }
 
   /** Measures progress by the disk, or by the file if the size of the disk is unknown until its end; at last by the output. */
-  #measure({ guestDone, read, sent }: Omit<Mark, 'at'>): { done: number; total: number | undefined } {
+  #measure({ guestDone, read, sent, verified }: Omit<Mark, 'at'>): { done: number; total: number | undefined } {
     if (this.#phase === 'sending') return { done: sent, total: this.#output.size };
+    if (this.#phase === 'verifying') return { done: verified, total: this.#readBack.total };
     const { guestTotal } = this.#last;
     return guestTotal === undefined ? { done: read, total: this.fileSize } : { done: guestDone, total: guestTotal };
   }
@@ -234,8 +259,8 @@ function phaseOf({ measuring, finalizing }: CrateProgress): Phase {
   return measuring ? 'measuring' : 'converting';
 }
 
-/** Whether the disk is read, or the output sent, in a phase. */
-const isMeasurable = (phase: Phase): boolean => ['measuring', 'converting', 'sending'].includes(phase);
+/** Whether the disk or the output is read, or the output sent, in a phase. */
+const isMeasurable = (phase: Phase): boolean => ['measuring', 'converting', 'sending', 'verifying'].includes(phase);
 
 /** The silence, and the awaited server, of the network that has been silent longest. */
 function longest(networks: Network[]): Pick<Network, 'silence' | 'waiting'> {

@@ -45,6 +45,7 @@ const CONVERT = {
   quiet: false,
   workers: undefined,
   sync: false,
+  verify: false,
   resume: false,
 } satisfies Command;
 

@@ -380,6 +380,9 @@ export const OTHERS = {
   resume: flag('resume', 'keep progress when interrupted, and continue from it the next time', {
     commands: ['convert'],
   }),
+  verify: flag('verify', 'read the output back and compare it with the disk before it gets its name', {
+    commands: ['convert'],
+  }),
   sync: flag('sync', 'fsync the file and its folder before exiting', { commands: ['convert'] }),
 };
 

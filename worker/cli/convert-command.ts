@@ -8,7 +8,7 @@ import { isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';
-import type { DiskDigest, Result } from '../public/types.js';
+import type { DiskDigest, Result, Verified } from '../public/types.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
 import { reportTime } from './digest-text.js';
@@ -73,7 +73,7 @@ async function run(
   waiting.isSilenced ||= show;
   let isNoted = false;
   try {
-    const { existing, sparse, sync, resume, place } = command;
+    const { existing, sparse, sync, resume, verify, place } = command;
     const isFile = command.output !== STANDARD_OUTPUT && !isHttp(command.output);
     const isDense =
       sparse === false || (sparse === undefined && place !== undefined && placeNamed(place).refusesSparse);
@@ -89,6 +89,7 @@ async function run(
       sync,
       resume,
       digest: command.digest,
+      ...(verify && { verify }),
       onProgress: (progress) => {
         if (image.streamed && progress.phase === 'measuring' && !isNoted) {
           isNoted = true;
@@ -133,7 +134,10 @@ const beforehand = ({ info }: AnyImage): string =>
     ? 'the size of the disk is needed first, so the disk is stored in a temporary file'
     : 'the size of the disk is needed first, so the file is decoded twice';
 
-function warn({ notices, rewritten, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
+function warn(
+  { notices, rewritten, lost, lostRanges, lostBytes, unusedCompanions, verified }: Result,
+  output: string,
+): void {
   for (const { message } of notices) report(`note: ${message}`);
   if (rewritten.length > 0) {
     const ranges = rewritten.map(({ offset, length }) => `${offset}-${offset + length - 1}`);
@@ -141,11 +145,18 @@ function warn({ notices, rewritten, lost, lostRanges, lostBytes, unusedCompanion
   }
   for (const name of unusedCompanions) report(`note: no layer refers to '${shownText(name)}'`);
   for (const range of lost) reportLost(range);
+  if (verified) report(`note: ${verifiedText(verified)}`);
   if (lostBytes === 0) return;
   reportUnlisted(lostRanges - lost.length);
   const name = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
   report(`${name} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
 }
+
+/** What was verified, for people. */
+const verifiedText = ({ guestBytes, method }: Verified): string =>
+  method === 'checksums'
+    ? `the destination has stored all bytes as they were sent, by its checksums (a disk of ${humanSize(guestBytes)})`
+    : `the output was read back and has the same disk, ${humanSize(guestBytes)}`;
 
 /** The disk that was converted to the output of the command. Only a local file has a next step. */
 async function madeDisk(

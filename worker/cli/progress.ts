@@ -57,7 +57,7 @@ export class ProgressLine {
     if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
     if (phase === 'unlocking' || phase === 'preparing' || phase === 'measuring') return;
     const share = phase === 'finalizing' ? 1 : fraction;
-    const doing = phase === 'sending' ? 'sending ' : this.doing;
+    const doing = phase === 'sending' || phase === 'verifying' ? `${phase} ` : this.doing;
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;

@@ -74,11 +74,15 @@ export interface Converted {
   progress: CrateProgress;
   outputSize: number;
   disks: ConvertedDisk[];
+  /** The guest sums of each disk: the crate's `Sums::to_bytes`. Empty unless there is a `seed`. */
+  sums: Uint8Array[];
 }
 
 /** The result for one disk of a conversion. */
 export interface ConvertedDisk {
   virtualSize: number;
+  /** Its size in the output, which the format may have rounded up. */
+  diskSize: number;
   rewritten: DiskRange[];
   notices: Notice[];
   lost: LostRange[];
@@ -190,6 +194,8 @@ export interface ConvertSettings {
   /** The upper bound on the memory of all buffers, in bytes. */
   memory: number;
   digest: DigestKind | undefined;
+  /** The seed of guest sums, if they are wanted. */
+  seed: Uint8Array | undefined;
 }
 
 /** The digest of each disk that a conversion computes: of its bytes, or that of fs-verity, which needs no output. */
@@ -197,7 +203,8 @@ export type DigestKind = 'sha256' | 'tree';
 
 /** The settings of a conversion, and what it is written to. */
 export interface TargetedSettings extends ConvertSettings {
-  target: TargetSpec;
+  /** Without one, only guest sums are computed. */
+  target: TargetSpec | undefined;
   /** The point from which to resume. */
   resumePoint: Resume['resumePoint'] | undefined;
 }
@@ -215,6 +222,8 @@ export interface DiskRequest {
   image: number;
   /** The size of a streamed disk in bytes, if it was determined before. */
   diskSize: number | undefined;
+  /** `[start, end, start, end, ...]`: the ranges that are read, if not all. The rest of the disk counts as zeros. */
+  ranges: Float64Array | undefined;
   /** The ports of pool workers; of `threads`, one. */
   pool: MessagePort[];
 }

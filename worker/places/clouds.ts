@@ -26,6 +26,7 @@ export const azure: KnownPlace = {
   name: 'azure',
   label: 'Azure',
   formats: [FIXED_VHD],
+  verify: true,
   limits: [
     {
       of: 'file',
@@ -70,6 +71,7 @@ export const aws: KnownPlace = {
   name: 'aws',
   label: 'AWS',
   formats: [VMDK, OVA, VHDX, DYNAMIC_VHD, FIXED_VHD, RAW],
+  verify: true,
   limits: [],
   next: {
     commands({ firmware, system, disks }, own) {
@@ -107,6 +109,7 @@ export const google: KnownPlace = {
   name: 'google',
   label: 'Google Cloud',
   formats: [TAR_GZ],
+  verify: true,
   limits: [],
   drivers: {
     name: 'virtio',

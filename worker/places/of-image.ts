@@ -30,6 +30,9 @@ export const choiceOf = (options: ConvertOptions): Choice => choiceFor(placeName
 /** Whether the place `name` refuses sparse files. Fails with `usage` if there is no such place. */
 export const refusesSparse = (name: string): boolean => placeNamed(name).refusesSparse === true;
 
+/** Whether outputs for the place `name` are verified by default. Fails with `usage` if there is no such place. */
+export const verifies = (name: string): boolean => placeNamed(name).verify === true;
+
 /** Resolves to all places, with the output of this image for each. */
 export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace[]> =>
   Promise.all(PLACES.map((place) => placeOf(place, sessions, signal)));

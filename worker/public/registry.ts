@@ -89,18 +89,20 @@ export const OUTPUTS: readonly {
   extensions: string[];
   /** Whether a file may have several disks. */
   severalDisks: boolean;
+  /** The format of the disk in a file: its own, unless the output is a container. */
+  content: string;
 }[] = [
-  { name: 'raw', aliases: [], extensions: ['.raw', '.img', '.dd', '.bin'], severalDisks: false },
-  { name: 'qcow2', aliases: [], extensions: ['.qcow2'], severalDisks: false },
-  { name: 'vmdk', aliases: [], extensions: ['.vmdk'], severalDisks: false },
-  { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'], severalDisks: false },
-  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'], severalDisks: false },
-  { name: 'vdi', aliases: [], extensions: ['.vdi'], severalDisks: false },
-  { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'], severalDisks: false },
-  { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'], severalDisks: false },
-  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'], severalDisks: false },
-  { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'], severalDisks: false },
-  { name: 'ova', aliases: [], extensions: ['.ova'], severalDisks: true },
+  { name: 'raw', aliases: [], extensions: ['.raw', '.img', '.dd', '.bin'], severalDisks: false, content: 'raw' },
+  { name: 'qcow2', aliases: [], extensions: ['.qcow2'], severalDisks: false, content: 'qcow2' },
+  { name: 'vmdk', aliases: [], extensions: ['.vmdk'], severalDisks: false, content: 'vmdk' },
+  { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'], severalDisks: false, content: 'vpc' },
+  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'], severalDisks: false, content: 'vhdx' },
+  { name: 'vdi', aliases: [], extensions: ['.vdi'], severalDisks: false, content: 'vdi' },
+  { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'], severalDisks: false, content: 'raw' },
+  { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'], severalDisks: false, content: 'raw' },
+  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'], severalDisks: false, content: 'raw' },
+  { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'], severalDisks: false, content: 'raw' },
+  { name: 'ova', aliases: [], extensions: ['.ova'], severalDisks: true, content: 'vmdk' },
 ];
 
 /**

@@ -14,7 +14,7 @@ export interface Source {
   readonly size: number;
   /** The name of the image. Messages show it, and other images may refer to it. */
   readonly name?: string;
-  /** Why a change of the bytes could go unnoticed, as a sentence. The result then has `verified: false`. */
+  /** Why a change of the bytes could go unnoticed, as a sentence. The result then has `sourceVerified: false`. */
   readonly unnoticed?: string | undefined;
   /**
    * Identifies these bytes: it differs for other bytes, and for another state of the same file. A conversion resumes only from

@@ -74,9 +74,9 @@ export interface OutputFormat {
  * The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet, and `measuring` only if the image is
  * read twice: it is the first pass, in which nothing is written. `open` reports it, too, while parts of a compressed file are decoded
  * to know their sizes, with the `fraction` of the file. `sending` occurs only with `spool`: `converting` writes the
- * temporary file then.
+ * temporary file then. `verifying` occurs only with `verify`: it reads the output back.
  */
-export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'sending' | 'finalizing';
+export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'sending' | 'verifying' | 'finalizing';
 
 /** The progress of a conversion. */
 export interface Progress {
@@ -84,7 +84,8 @@ export interface Progress {
   phase: Phase;
   /**
    * How much of this phase is done, from 0 to 1, for a progress bar. While measuring and converting: of the disk, holes
-   * included, or of the image's file if `guestTotal` is missing. While sending: of the output. While unlocking: a lower bound.
+   * included, or of the image's file if `guestTotal` is missing. While sending: of the output. While verifying: of the disk in the
+   * output. While unlocking: a lower bound.
    * Missing while preparing and finalizing, and for a stream without a size.
    */
   fraction?: number;
@@ -196,6 +197,17 @@ export interface DigestOptions {
   onProgress?: (share: number) => void;
 }
 
+/** What `verify` has compared. */
+export interface Verified {
+  /** The size of the disk in the output, or of all its disks: all of their bytes were compared, zeros included. */
+  guestBytes: number;
+  /**
+   * `read-back`: the output was read back, and its disk is the one that was written. `checksums`: the destination has stated checksums of
+   * all bytes that it has stored, and they are those of what was sent.
+   */
+  method: 'read-back' | 'checksums';
+}
+
 /** The result of a conversion. */
 export interface Result {
   /** The size of the disk: the virtual size of the image, or `size`, or the sum of all disks. Some formats make the disk larger: see `notices`. */
@@ -222,7 +234,9 @@ export interface Result {
    * Whether a change of the image during the conversion would have been noticed. `false` for an image on a server that sends
    * too little information, and for a source that has `unnoticed`.
    */
-  verified: boolean;
+  sourceVerified: boolean;
+  /** With `verify`: how the output was compared with the disk. An output that differs is a failure. */
+  verified?: Verified;
   /**
    * Whether the output is known to be complete at its destination. `false` only for an upload whose server cannot be asked for
    * the finished object; a notice `unconfirmed` says why.

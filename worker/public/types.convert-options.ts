@@ -61,6 +61,14 @@ export interface CommonConvertOptions {
    * disk, zeros too. Not with `resume`, since a resumed conversion does not read the whole disk.
    */
   digest?: boolean;
+  /**
+   * Verifies the finished output before it gets its name: reads it back, as any image is read, and compares the disk in it with what was
+   * decoded, MiB by MiB; a custom target may state checksums instead. Only the output is read again. A difference is a failure
+   * (`verify-differs`, or `verify-unreadable`), and the output is discarded. Fails with `usage` (`verify-refused`), before anything is read, for
+   * an output that cannot be read back: a stream, or a custom target without `readBack`. By default false, except `for` some places
+   * (docs/places.md).
+   */
+  verify?: boolean;
   /** Cancels the conversion. */
   signal?: AbortSignal;
   /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */

@@ -41,6 +41,8 @@ export interface Place {
   /**
    * Whether files with holes are refused there: the conversion then writes none in Node (`sparse`). */
   refusesSparse?: boolean;
+  /** Whether outputs for it are verified by default (`verify`): its import takes long, and does not check the disk. */
+  verify?: boolean;
   /** The drivers that a system may need to boot there, which a conversion does not install: their name, and for each system that may
    * lack them a page about them.
    */

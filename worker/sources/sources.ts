@@ -61,6 +61,13 @@ export class Sources {
     return sources;
   }
 
+  /** One source that is open. */
+  static async of(opened: OpenedSource): Promise<Sources> {
+    const sources = new Sources([opened], []);
+    if (isLent(opened)) sources.#custom = await loadCustomSources();
+    return sources;
+  }
+
   get image(): OpenedSource {
     return this.all[0]!;
   }

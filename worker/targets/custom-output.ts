@@ -16,6 +16,10 @@ export const isCustomOutput = (value: unknown): value is CustomOutput =>
     () => isStream(value) || METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
   );
 
+/** Whether the finished output can be read back. Throws `target` if a getter of a custom target throws. */
+export const canBeReadBack = (output: unknown): boolean =>
+  !isCustomOutput(output) || orTargetError(() => !isStream(output) && typeof output.readBack === 'function');
+
 /** Loads the code that writes to streams and custom targets. Fails with `internal` if it cannot be loaded. */
 export const loadCustomTargets = () => loadPart('streams and custom targets', () => import('./custom-targets.js'));
 

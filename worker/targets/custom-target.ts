@@ -5,8 +5,16 @@ import { within } from '../errors/signals.js';
 import { isObject } from '../errors/values.js';
 import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
+import type { OpenedSource } from '../sources/opened-source.js';
 import { outputInUse, writers } from './claims.js';
-import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
+import {
+  keptError,
+  type OpenReadable,
+  type OutputTarget,
+  type ResumePoint,
+  requireSize,
+  type Sizes,
+} from './output-target.js';
 
 /** How long a conversion waits for `abort` and for a late `close`, in milliseconds. */
 const END_TIMEOUT = 200;
@@ -39,13 +47,19 @@ export class CustomTarget implements OutputTarget {
   sha256: string | undefined;
   /** Why the target could not confirm that the output is complete. */
   #unconfirmed: string | undefined;
+  /** Whether the target has compared checksums of all bytes. */
+  #isChecked = false;
   resumePoint: ResumePoint | undefined;
 
   /** `requireOpen` fails if the target certainly cannot be written. */
   constructor(
     private readonly target: Target,
     private readonly requireOpen = async () => {},
+    /** Whether the output is verified. */
+    private readonly isVerified = false,
   ) {}
+
+  readonly readsBack = 'after';
 
   get resumes(): boolean {
     return orTargetError(() => this.target.resumes === true);
@@ -93,6 +107,7 @@ export class CustomTarget implements OutputTarget {
       ...(outputSize === undefined ? {} : { outputSize }),
       ascending: ordered,
       ...(identity === undefined ? {} : { identity }),
+      ...(this.isVerified && { verify: true }),
     };
     if (identity !== undefined && !ordered) throw new DecantError('usage', 'A target that resumes must be ordered');
     const resumePoint = await this.#asked(signal, async () => target.open?.(plan));
@@ -129,6 +144,27 @@ export class CustomTarget implements OutputTarget {
     // Before its result is read, which may fail.
     this.#end();
     this.#unconfirmed = isObject(end) ? doubtIn(end.unconfirmed) : undefined;
+    this.#isChecked = isObject(end) && end.checked === true;
+  }
+
+  async readBack(_size: number, open: OpenReadable): Promise<OpenedSource | undefined> {
+    if (this.#isChecked) return undefined;
+    const readable = await this.#called(async () => this.target.readBack!());
+    if (readable !== undefined) return open(readable);
+    const message =
+      'The output is complete, but could not be verified: its destination states no checksums, and it cannot be read back';
+    throw new DecantError('target', message, { code: 'not-verifiable' });
+  }
+
+  async remove(): Promise<void> {
+    await this.#called(async () => this.target.remove?.());
+  }
+
+  /** Resolves to the result of a method of the target after `close`. */
+  async #called<T>(call: () => Promise<T>): Promise<T> {
+    return call().catch((thrown) => {
+      throw customTargetError(thrown);
+    });
   }
 
   /** Fails with the target's `DecantError`, which says what could not be removed. Other failures of `abort` are ignored. */

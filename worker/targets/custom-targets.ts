@@ -10,15 +10,15 @@ import { SpooledTarget } from './spooled-target.js';
 export type CustomOutput = WritableStream<Uint8Array> | Target;
 
 /** Locks a stream. Throws `usage` if it is locked already. */
-export function customTarget(output: CustomOutput): CustomTarget {
-  if (!isStream(output)) return new CustomTarget(output);
+export function customTarget(output: CustomOutput, isVerified = false): CustomTarget {
+  if (!isStream(output)) return new CustomTarget(output, undefined, isVerified);
   const target = streamTarget(output);
   return new CustomTarget(target, target.requireOpen);
 }
 
 /** As `customTarget`, by way of a temporary file. */
-export const spooledTarget = (output: CustomOutput, spool: Spool): SpooledTarget =>
-  new SpooledTarget(customTarget(output), spool);
+export const spooledTarget = (output: CustomOutput, spool: Spool, isVerified = false): SpooledTarget =>
+  new SpooledTarget(customTarget(output, isVerified), spool);
 
 interface StreamTarget extends Target {
   /** Fails with `usage` if the stream is closed, and with its error if it has failed. */

@@ -2,8 +2,9 @@
 // writes to it. A temporary file is sent to a target afterwards, or has the content of a packed image.
 
 import { DecantError } from '../errors/errors.js';
+import type { Converted } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
-import type { Kept, Network, Notice } from '../public/types.js';
+import type { Kept, Network, Notice, ReadableOutput } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 
 /** The sizes of a conversion, in bytes. */
@@ -30,12 +31,20 @@ export interface ResumePoint {
   written: number;
 }
 
+/** Opens the output of a custom target, to be read back. */
+export type OpenReadable = (output: ReadableOutput) => Promise<OpenedSource>;
+
 export interface OutputTarget {
   /**
    * Creates or opens the output. `signal` cancels questions to a person. With an `identity`, which identifies this conversion,
-   * the target saves progress if the conversion ends early, and resumes saved progress of an earlier one.
+   * the target saves progress if the conversion ends early, and resumes saved progress of an earlier one. Resolves to `undefined` if only
+   * guest sums are wanted.
    */
-  prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec>;
+  prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec | undefined>;
+  /** How guest sums are computed, if the target wants them. */
+  readonly summing?: { seed: Uint8Array; ranges?: Float64Array | undefined };
+  /** Takes the sums. Called before `commit`. */
+  summed?(converted: Converted): void;
   /** Whether the size of the output must be known before it is opened. Fails as `prepare` does. */
   needsSize?(): Promise<boolean>;
   /** Whether it can resume saved progress. */
@@ -55,6 +64,18 @@ export interface OutputTarget {
   send?(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<number>;
   /** Checks that the output has `size` bytes, and makes it appear under its name. After that, a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Whether the finished output is read back before `commit`, while it has no name yet, or only after it. Missing if it cannot be read
+   * back.
+   */
+  readonly readsBack?: 'before' | 'after' | undefined;
+  /**
+   * The finished output of `size` bytes, to be read back; `undefined` if checksums have shown that all bytes are stored. Custom outputs
+   * are opened by `open`.
+   */
+  readBack?(size: number, open: OpenReadable): Promise<OpenedSource | undefined>;
+  /** Removes the output after `commit`, since it is wrong. Fails with a `DecantError` that names what stays. */
+  remove?(): Promise<void>;
   /**
    * Removes everything that `prepare` created, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
    * that names what stays. If `keep` is true, progress that can be resumed stays.

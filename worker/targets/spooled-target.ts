@@ -3,11 +3,21 @@
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { Network, Notice } from '../public/types.js';
+import type { OpenedSource } from '../sources/opened-source.js';
 import type { CustomTarget } from './custom-target.js';
-import { explainFull, type FinalSizes, needless, type OutputTarget, type Sizes, type Spool } from './output-target.js';
+import {
+  explainFull,
+  type FinalSizes,
+  needless,
+  type OpenReadable,
+  type OutputTarget,
+  type Sizes,
+  type Spool,
+} from './output-target.js';
 import { sendSpool } from './spool-sending.js';
 
 export class SpooledTarget implements OutputTarget {
+  readonly readsBack = 'after';
   #isSending = false;
   readonly #left: Notice[] = [];
 
@@ -51,6 +61,14 @@ export class SpooledTarget implements OutputTarget {
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
     await this.target.commit(size, signal);
+  }
+
+  readBack(size: number, open: OpenReadable): Promise<OpenedSource | undefined> {
+    return this.target.readBack(size, open);
+  }
+
+  remove(): Promise<void> {
+    return this.target.remove();
   }
 
   /** While the output is written, only the temporary file can be full. */

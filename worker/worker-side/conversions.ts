@@ -127,19 +127,20 @@ export class Conversions {
   ): Promise<Converted> {
     const { operation, disks, workers, memory, digest } = request;
     const hasher = digest === 'sha256' ? new DiskHasher(await this.host.sha256(this.loadCrypt)) : undefined;
-    const opened = await this.host.openTarget(request.target).catch(failTarget);
-    const { target, shared, journal } = opened;
+    const targetSpec = request.target;
+    const opened = targetSpec && (await this.host.openTarget(targetSpec).catch(failTarget));
+    const { target, shared = false, journal } = opened ?? {};
     try {
       for (const [at, held] of images.entries()) {
         const { image } = held;
         const dispatcher = dispatchers[at]!;
-        const { pool, diskSize } = disks[at]!;
-        dispatcher.attachment = { ...accessTo(held), target: shared ? request.target : undefined };
+        const { pool, diskSize, ranges } = disks[at]!;
+        dispatcher.attachment = { ...accessTo(held), target: shared ? targetSpec : undefined };
         const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
         // Where workers write by themselves, jobs may end in any order.
         const { rows } = dispatcher;
         if (shared && !image.comesInOrder() && pool.length === workers) rows.length = this.host.jobsInRow;
-        crate.add(image, dispatch, (rows.length - 1) * workers, diskSize);
+        crate.add(image, dispatch, (rows.length - 1) * workers, diskSize, ranges);
       }
       const progress = (detail: CrateProgress) => {
         journal?.settled({ guest: detail.settled, written: detail.settledWritten });
@@ -147,11 +148,11 @@ export class Conversions {
       };
       const converted = await crate.run(workers, memory, outputOf(request), target, hasher, progress, cancel);
       await journal?.end(false);
-      this.#written.set(operation, opened);
+      if (opened) this.#written.set(operation, opened);
       return converted as Converted;
     } catch (thrown) {
       // The crate may have aborted the target already, which is harmless. The first failure counts.
-      await abort(target).catch(() => {});
+      if (target) await abort(target).catch(() => {});
       // The system reports a failed write only once: after it, a flush proves nothing.
       await journal?.end((thrown as { kind?: string }).kind !== 'target').catch(() => {});
       throw thrown;
@@ -160,7 +161,7 @@ export class Conversions {
 }
 
 /** The output as the crate takes it. */
-const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint, digest }: ConvertRequest) => ({
+const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint, digest, seed }: ConvertRequest) => ({
   format,
   formatOptions,
   size,
@@ -171,6 +172,7 @@ const outputOf = ({ format, formatOptions, size, fixGpt, twoPass, resumePoint, d
   random: crypto.getRandomValues(new Uint8Array(16)),
   begun: resumePoint?.guest ?? 0,
   begunWritten: resumePoint?.written ?? 0,
+  seed,
 });
 
 /** The files and keys with which workers run jobs of the image. */

@@ -519,7 +519,7 @@ impl InOrderPlanner {
         let job = Job {
             index: self.next_index,
             span,
-            unit: self.limits.unit,
+            unit: self.limits.stored_unit,
             short_hole: self.limits.abilities.short_hole,
             dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,

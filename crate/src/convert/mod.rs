@@ -65,6 +65,7 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
     let limits = JobLimits {
         bytes: READ_JOB,
         unit: BLOCK,
+        stored_unit: BLOCK,
         abilities: Abilities::default(),
         encoding: Encoding::Plain,
         digested: Digested::Nothing,

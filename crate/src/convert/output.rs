@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
 use crate::io::target::{Abilities, Holes, OutputBytes, Run, Target};
 use crate::offsets::{GuestOffset, GuestRange};
-use crate::output::{Assembler, Layout, Stamp, Write, Writes};
+use crate::output::{Assembler, BLOCK, Layout, Stamp, Write, Writes};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
@@ -47,7 +47,8 @@ impl<'a, B> Output<'a, B> {
             Encoding::Compressed(_) => ENCODED_JOB,
         };
         let digested = self.digest.map_or(Digested::Nothing, Digest::of_jobs);
-        JobLimits { bytes, unit: self.layout.unit(), abilities: self.abilities(), encoding, digested }
+        let stored_unit = self.layout.unit();
+        JobLimits { bytes, unit: stored_unit.max(BLOCK), stored_unit, abilities: self.abilities(), encoding, digested }
     }
 
     /// Memory that the executor should count for a job whose largest unit has `bytes` bytes. Executors budget for jobs

@@ -100,6 +100,8 @@ pub struct ConvertedDisks {
 pub struct ConvertedDisk {
     /// The size of the disk that the guest sees, in bytes.
     pub virtual_size: u64,
+    /// Its size in the output, which the format may have rounded up.
+    pub disk_size: u64,
     /// The ranges of the disk that have other bytes than in the image.
     pub rewritten: Vec<GuestRange>,
     /// Notices on the result.
@@ -164,7 +166,7 @@ pub async fn convert_disk<E: Executor>(
 ) -> Result<Converted> {
     let ConvertedDisks { progress, output_size, mut disks } =
         convert_disks(&[disk], output, start, progress, cancel).await?;
-    let ConvertedDisk { virtual_size, rewritten, notices, lost, sums, digest } = disks.remove(0);
+    let ConvertedDisk { virtual_size, rewritten, notices, lost, sums, digest, .. } = disks.remove(0);
     Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost, sums, digest })
 }
 
@@ -392,6 +394,7 @@ impl<E: Executor> DiskTransfer<'_, E> {
         let notices_of_disk = notices_of_disk(layout.disk_size() > size);
         let disk = ConvertedDisk {
             virtual_size: content.virtual_size().unwrap_or(size),
+            disk_size: layout.disk_size(),
             rewritten: content.rewritten(),
             notices: layout.notice().into_iter().chain(notices_of_disk).chain(sectors).chain(mismatch).collect(),
             lost: tally.lost.finish(),

@@ -44,8 +44,10 @@ const REPORTED_HOLES: u64 = 1024;
 pub(crate) struct JobLimits {
     /// Maximum input and output, in bytes. A single compressed cluster or unit may exceed it.
     pub(crate) bytes: u64,
-    /// The storage unit of the output, in bytes. Each unit belongs to one job.
+    /// Each unit of this size, in bytes, belongs to one job: the storage unit of the output, but at least a block of 4 KiB.
     pub(crate) unit: u64,
+    /// The storage unit of the output, in bytes.
+    pub(crate) stored_unit: u64,
     /// Abilities of the target for data that is not encoded yet.
     pub(crate) abilities: Abilities,
     pub(crate) encoding: Encoding,
@@ -163,7 +165,7 @@ impl Planner {
         let job = Job {
             index: self.next_index,
             span,
-            unit: self.limits.unit,
+            unit: self.limits.stored_unit,
             short_hole: self.limits.abilities.short_hole,
             dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,

@@ -40,6 +40,8 @@ pub struct OutputFormat {
     pub hint: &'static str,
     /// The file name extensions that state it, with the dot, in lower case. Its files get the first one.
     pub extensions: &'static [&'static str],
+    /// The format of the disk in its files: its own, unless the output is a container.
+    pub content: &'static str,
     /// Its options.
     pub options: &'static [FormatOption],
     /// Other options of `qemu-img`, with the only value that Decant writes. They are accepted, but not offered.

@@ -12,6 +12,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "",
     // Not `.img` first: browsers warn that it is a dangerous file on Windows and macOS.
     extensions: raw_disk::FORMAT.extensions,
+    content: "raw",
     options: &[],
     implied: &[&options::OF_FILE],
     recommended: &[],

@@ -30,6 +30,7 @@ const FORMAT: OutputFormat = OutputFormat {
     label: "",
     hint: "",
     extensions: &[],
+    content: "raw",
     options: &[],
     implied: &[],
     recommended: &[],

@@ -24,6 +24,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     label: "VDI",
     hint: "For VirtualBox",
     extensions: vdi::FORMAT.extensions,
+    content: "vdi",
     options: &[FormatOption::new("static", &["off", "on"]), FormatOption::UUID],
     implied: &[&options::OF_FILE],
     recommended: &[],

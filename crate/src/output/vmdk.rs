@@ -23,6 +23,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     label: "VMDK",
     hint: "For VMware and VirtualBox",
     extensions: vmdk::FORMAT.extensions,
+    content: "vmdk",
     options: &[
         FormatOption::required("subformat", &["streamOptimized"]),
         FormatOption::new("adapter_type", &["lsilogic", "buslogic", "ide", "legacyESX"]),

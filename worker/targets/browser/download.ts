@@ -4,6 +4,7 @@
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { Kept, Notice } from '../../public/types.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
 import { copyLifetime } from './copy-lifetime.js';
 import { mayDownload } from './frame.js';
@@ -25,6 +26,7 @@ export function downloadRefusal(): DecantError | undefined {
 
 export class DownloadTarget implements OutputTarget {
   readonly resumes = true;
+  readonly readsBack = 'before';
   readonly #output: StoredOutput;
   copy: Blob | undefined;
 
@@ -66,6 +68,10 @@ export class DownloadTarget implements OutputTarget {
     link.click();
     await this.#output.removeOthers();
     setTimeout(() => void giveBack(copy, link.href), copyLifetime(size));
+  }
+
+  readBack(size: number): Promise<OpenedSource> {
+    return this.#output.readBack(size);
   }
 
   discard(reason: DecantError, keep: boolean): Promise<void> {

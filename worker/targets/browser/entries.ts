@@ -53,3 +53,10 @@ export async function refuseSources(handle: FileSystemFileHandle, sources: Opene
     );
   }
 }
+
+/** A finished output, to be read back. */
+export function sourceOf(file: File): OpenedSource {
+  const { size } = file;
+  const nothing = async () => {};
+  return { spec: { blob: file }, identity: file, name: undefined, size, verify: nothing, close: nothing };
+}

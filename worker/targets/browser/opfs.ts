@@ -13,6 +13,7 @@ import { StoredOutput } from './stored-output.js';
 
 export class OpfsTarget implements OutputTarget {
   readonly resumes = true;
+  readonly readsBack = 'before';
   readonly #output: StoredOutput;
   /** The existing file at the start, which may be replaced. */
   #before: File | undefined;
@@ -63,6 +64,10 @@ export class OpfsTarget implements OutputTarget {
     });
     await this.#output.removeOthers();
     this.#release();
+  }
+
+  readBack(size: number): Promise<OpenedSource> {
+    return this.#output.readBack(size);
   }
 
   async discard(reason: DecantError, keep: boolean): Promise<void> {

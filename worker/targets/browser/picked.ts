@@ -7,10 +7,12 @@ import { claimHandle } from '../claims.js';
 import { loadCustomTargets } from '../custom-output.js';
 import type { CustomTarget } from '../custom-target.js';
 import { type OutputTarget, requireSize, type Sizes } from '../output-target.js';
-import { isNamed, refuseSources, removeUnlessBusy, unlessMissing } from './entries.js';
+import { isNamed, refuseSources, removeUnlessBusy, sourceOf, unlessMissing } from './entries.js';
 
 /** A file by its handle. It is never removed, since it may have existed before. */
 export class PickedTarget implements OutputTarget {
+  // The browser shows the bytes only after the file was replaced.
+  readonly readsBack = 'after';
   #stream: CustomTarget | undefined;
   /** The file as it was at the start. */
   #before: File | undefined;
@@ -66,6 +68,14 @@ export class PickedTarget implements OutputTarget {
     this.#release();
   }
 
+  async readBack(): Promise<OpenedSource> {
+    return sourceOf(this.written!);
+  }
+
+  async remove(): Promise<void> {
+    throw new DecantError('target', `'${this.handle.name}' was replaced by the faulty disk`);
+  }
+
   async discard(reason: DecantError): Promise<void> {
     try {
       await this.#stream?.discard(reason, false);
@@ -77,9 +87,12 @@ export class PickedTarget implements OutputTarget {
 
 /** A file in a picked folder. It is created if it does not exist. */
 export class FolderTarget implements OutputTarget {
+  readonly readsBack = 'after';
   #picked: PickedTarget | undefined;
   /** The file, if it was created here. */
   #madeHere: FileSystemFileHandle | undefined;
+  /** The file that was created here, once it has the output. */
+  #complete: FileSystemFileHandle | undefined;
   /** Ends the claim on the file. */
   #release = () => {};
 
@@ -123,8 +136,22 @@ export class FolderTarget implements OutputTarget {
     await this.#picked!.commit(size, signal);
     // A replaced file cannot be restored, but a new file can be removed: the cancel still counts.
     if (this.#madeHere && signal.aborted) throw cancelled();
+    this.#complete = this.#madeHere;
     this.#madeHere = undefined;
     this.#release();
+  }
+
+  readBack(): Promise<OpenedSource> {
+    return this.#picked!.readBack();
+  }
+
+  async remove(): Promise<void> {
+    if (!this.#complete) return this.#picked!.remove();
+    if (await this.#remove(this.#complete)) return;
+    throw new DecantError(
+      'target',
+      `'${this.name}' with the faulty disk could not be removed from '${this.folder.name}'`,
+    );
   }
 
   async discard(reason: DecantError): Promise<void> {

@@ -5,7 +5,9 @@ import type { TargetSpec } from '../../messages/messages.js';
 import { FOLDER, JOURNAL } from '../../messages/messages.js';
 import type { Leftover } from '../../public/types.browser.js';
 import type { Kept } from '../../public/types.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
 import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
+import { sourceOf } from './entries.js';
 import {
   askForRoom,
   firstLine,
@@ -66,6 +68,11 @@ export class StoredOutput {
     const file = await this.file.handle.getFile();
     requireSize(file.size, size);
     return file;
+  }
+
+  /** The finished file as a source. Fails unless it has `size` bytes. */
+  async readBack(size: number): Promise<OpenedSource> {
+    return sourceOf(await this.whole(size));
   }
 
   async discard(_reason: DecantError, keep: boolean): Promise<void> {

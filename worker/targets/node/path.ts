@@ -48,10 +48,12 @@ interface PathOptions {
   sync?: boolean | undefined;
   sparse?: boolean | undefined;
   existing?: boolean | undefined;
+  verify?: boolean | undefined;
 }
 
 export class PathTarget implements OutputTarget {
   readonly resumes = true;
+  readonly readsBack = 'before';
   readonly notices: Notice[] = [];
   resumePoint: ResumePoint | undefined;
   isAllocated = false;
@@ -112,6 +114,27 @@ export class PathTarget implements OutputTarget {
       this.#release();
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
+    }
+  }
+
+  async readBack(size: number): Promise<OpenedSource> {
+    try {
+      const fd = this.#fd!;
+      const stats = await about(fd);
+      if (this.#temporary) requireSize(Number(stats.size), size, `'${this.path}'`);
+      const path = this.#temporary ?? pathIn(this.#location!.folder, this.#location!.name);
+      const closed = async () => {};
+      // The target closes the file.
+      return {
+        spec: { file: openFile(fd, path, stats), size },
+        identity: this,
+        name: undefined,
+        size,
+        verify: closed,
+        close: closed,
+      };
+    } catch (thrown) {
+      throw fileError(thrown, 'target', `read '${this.path}' back`);
     }
   }
 
@@ -313,7 +336,8 @@ export class PathTarget implements OutputTarget {
     if (hasFooter && room > size) this.#requireCut(isDevice, room, size);
     const path = pathIn(folder, name);
     // For a device, O_EXCL fails if it is mounted.
-    this.#fd = await promisify(open)(path, isDevice ? O_WRONLY | O_EXCL : O_WRONLY);
+    const access = this.options.verify ? O_RDWR : O_WRONLY;
+    this.#fd = await promisify(open)(path, isDevice ? access | O_EXCL : access);
     const opened = await about(this.#fd);
     const isSameOne = isDevice ? opened.isBlockDevice() && opened.rdev === there.rdev : isUnwritten(there, opened);
     if (!isSameOne) {

@@ -200,6 +200,7 @@ struct DoneMessage {
 #[serde(rename_all = "camelCase")]
 struct DiskMessage {
     virtual_size: u64,
+    disk_size: u64,
     rewritten: Vec<RangeMessage>,
     notices: Vec<Notice>,
     lost: Vec<LostMessage>,
@@ -229,9 +230,10 @@ impl From<ConvertedDisks> for DoneMessage {
 }
 
 impl From<ConvertedDisk> for DiskMessage {
-    fn from(ConvertedDisk { virtual_size, rewritten, notices, lost, digest, .. }: ConvertedDisk) -> Self {
+    fn from(ConvertedDisk { virtual_size, disk_size, rewritten, notices, lost, digest, .. }: ConvertedDisk) -> Self {
         Self {
             virtual_size,
+            disk_size,
             rewritten: rewritten.iter().map(RangeMessage::from).collect(),
             notices,
             lost: lost.listed.iter().map(LostMessage::from).collect(),

@@ -25,6 +25,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     label: "OVA",
     hint: "A virtual machine",
     extensions: &[".ova"],
+    content: "vmdk",
     options: &[
         FormatOption::open("cpus", &["2"], "a number from 1 to 65534", |text| {
             Hardware::cpus_of(text).map(|count| count.to_string())

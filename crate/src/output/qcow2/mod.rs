@@ -24,6 +24,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     label: "qcow2",
     hint: "For KVM, Proxmox and OpenStack",
     extensions: &[".qcow2"],
+    content: "qcow2",
     options: &[
         FormatOption::new("compress", &["off", "on"]),
         FormatOption::new(

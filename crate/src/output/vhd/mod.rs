@@ -18,6 +18,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     label: "VHD",
     hint: "For Azure",
     extensions: vhd::FORMAT.extensions,
+    content: "vpc",
     options: &[FormatOption::new("subformat", &["fixed", "dynamic"]), FormatOption::new("force_size", &["on"])],
     implied: &[&options::OF_FILE],
     recommended: &[],
