@@ -249,12 +249,23 @@ async function verify(
     return { guestBytes, method: 'checksums' };
   }
   try {
+    requireWhole(output, converted.outputSize);
     await verification.readBack(output, converted, chosen, options, report);
     meter.sent();
     return { guestBytes, method: 'read-back' };
   } finally {
     await output.close();
   }
+}
+
+/** Fails with `target` unless `output`, which is read back, has `size` bytes. */
+function requireWhole(output: OpenedSource, size: number): void {
+  if (output.size === size) return;
+  const reason = `it has ${output.size} bytes instead of ${size}`;
+  throw new DecantError('target', `The output cannot be read back: ${reason}`, {
+    code: UNREADABLE,
+    fields: { reason },
+  });
 }
 
 /** Opens the output of a custom target. */

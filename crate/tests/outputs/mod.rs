@@ -1,5 +1,6 @@
 //! The conformance suite for outputs. Each has one entry in `OUTPUTS`, with its reader and its sizes.
 
+mod changes;
 mod checks;
 mod cut;
 mod dynamic_vhd;
