@@ -333,7 +333,7 @@ fn damages() -> Vec<Damage> {
             damage(
                 "an L1 entry that is not aligned",
                 base,
-                |q| q.set(q.l1() + 8, COPIED | q.l2() as u64 + 512),
+                |q| q.set(q.l1() + 8, COPIED | (q.l2() as u64 + 512)),
                 Corrupt,
             ),
             damage("two L1 entries at one table", base, |q| q.set(q.l1() + 8, q.number(q.l1())), Corrupt),

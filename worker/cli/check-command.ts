@@ -16,8 +16,8 @@ export const checkImage = (command: CommandOf<'check'>, context: RunContext): Pr
     const shows = !command.quiet && (command.progress || process.stderr.isTTY);
     const line = shows ? new ProgressLine(process.stderr) : undefined;
     const onProgress = (share: number) => line?.share(share);
-    const { file, findings } = await image.check({ deep: true, signal: context.signal, onProgress });
-    line?.end();
+    const checking = image.check({ deep: true, signal: context.signal, onProgress });
+    const { file, findings } = await checking.finally(() => line?.end());
     if (!file) throw lacksExtent(findings);
     const checked = { filename: shownInput(command.image), format: image.info.format, ...file };
     if (!command.quiet) {
@@ -51,7 +51,7 @@ const STARTS: Record<FileFinding['kind'], string> = {
 };
 
 const findingText = ({ kind, count, message }: FileFinding): string =>
-  `${STARTS[kind]}${count > 1 ? ` (${count} times)` : ''}: ${message}`;
+  `${STARTS[kind]}${count > 1 ? ` (counts as ${count})` : ''}: ${message}`;
 
 /** What is printed besides the report: the findings, and what was not checked. */
 function remarks(checked: Checked, { layers, needs }: Pick<Info, 'layers' | 'needs'>): string[] {

@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 
 /// Number of counts in a page, of a byte each.
@@ -38,20 +39,18 @@ impl UnitCounts {
         let count = self.get(unit).saturating_add(more);
         if count < u64::from(LARGE) {
             *self.byte(unit)? = count as u8;
-            return Ok(());
+        } else {
+            *self.byte(unit)? = LARGE;
+            self.large.insert(unit, count);
         }
-        *self.byte(unit)? = LARGE;
-        self.large.insert(unit, count);
         self.check_memory()
     }
 
     fn byte(&mut self, unit: u64) -> Result<&mut u8> {
-        let number = unit / PAGE;
-        if !self.pages.contains_key(&number) {
-            self.pages.insert(number, zeroed(PAGE as usize)?);
-            self.check_memory()?;
-        }
-        let page = self.pages.get_mut(&number).expect("it was just added");
+        let page = match self.pages.entry(unit / PAGE) {
+            Entry::Occupied(page) => page.into_mut(),
+            Entry::Vacant(place) => place.insert(zeroed(PAGE as usize)?),
+        };
         Ok(&mut page[(unit % PAGE) as usize])
     }
 
@@ -114,7 +113,7 @@ mod tests {
         assert_eq!(counts.counted().collect::<Vec<_>>(), expected);
         assert_eq!([4, 5, 4095, 4096, 1 << 51].map(|unit| counts.get(unit)), [0, 3, 0, 255, 0]);
         assert_eq!(counts.unused(3..4099), [3..5, 7..4096, 4097..4099]);
-        assert_eq!((counts.unused(5..7).len(), counts.unused(8..9)), (0, vec![8..9]));
+        assert_eq!((counts.unused(5..7).first(), counts.unused(8..9).first()), (None, Some(&(8..9))));
     }
 
     #[test]
