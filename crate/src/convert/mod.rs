@@ -19,6 +19,7 @@ pub(crate) mod run;
 mod sector_size;
 mod sum;
 mod sums;
+mod turns;
 mod within;
 mod workload;
 

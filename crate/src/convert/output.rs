@@ -5,6 +5,7 @@ use super::digest::{Digest, Digested};
 use super::job::Job;
 use super::plan::JobLimits;
 use super::sums::Summing;
+use super::turns::Turns;
 use crate::compress::{EncodedPart, Encoding, GuestRun, Placement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -12,8 +13,6 @@ use crate::io::target::{Abilities, Holes, OutputBytes, Run, Target};
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::{Assembler, BLOCK, Layout, Stamp, Write, Writes};
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
 
 /// The output of a conversion.
 pub struct Output<'a, B> {
@@ -107,7 +106,7 @@ impl<B: OutputBytes> Output<'_, B> {
 pub(super) struct OutputWriter<'a, B> {
     output: &'a Output<'a, B>,
     holes: Holes,
-    turns: Option<WriteTurns>,
+    turns: Option<Turns>,
     /// Set unless the output is plain.
     assembly: Option<Assembly<'a, B>>,
 }
@@ -134,7 +133,7 @@ impl<'a, B: OutputBytes> OutputWriter<'a, B> {
         Ok(Self {
             output,
             holes: abilities.holes,
-            turns: abilities.ordered.then(WriteTurns::default),
+            turns: abilities.ordered.then(Turns::default),
             assembly: Assembly::new(output.layout, &output.stamp, output.target, pass)?,
         })
     }
@@ -222,7 +221,7 @@ impl<'a, B: OutputBytes> OutputWriter<'a, B> {
     /// written. The next disk may follow.
     pub(super) async fn end_disk(&self, layout: &dyn Layout, virtual_size: u64) -> Result<u64> {
         if let Some(turns) = &self.turns {
-            turns.next.set(0);
+            turns.begin_again();
         }
         let padding = GuestRange::from(virtual_size..layout.disk_size());
         match &self.assembly {
@@ -266,39 +265,6 @@ fn ascending_only(layout: &dyn Layout) -> Error {
     let error = Error::new(ErrorKind::Unsupported, message).coded("ascending-only");
     // No late start is long enough for bytes that are written last behind the first ones.
     if layout.writes_later() { error } else { error.field("size", layout.reserved()) }
-}
-
-/// Lets jobs write one after another, in guest order.
-#[derive(Default)]
-pub(super) struct WriteTurns {
-    next: Cell<u64>,
-    /// By the number of the job: at most one for each job in flight.
-    waiting: RefCell<Vec<(u64, Waker)>>,
-}
-
-impl WriteTurns {
-    /// Waits for the turn of job number `index`.
-    pub(super) async fn wait(&self, index: u64) {
-        poll_fn(|context| {
-            if self.next.get() == index {
-                return Poll::Ready(());
-            }
-            let mut waiting = self.waiting.borrow_mut();
-            waiting.retain(|(job, _)| *job != index);
-            waiting.push((index, context.waker().clone()));
-            Poll::Pending
-        })
-        .await;
-    }
-
-    /// Ends the turn of job number `index`.
-    pub(super) fn pass(&self, index: u64) {
-        self.next.set(index + 1);
-        let mut waiting = self.waiting.borrow_mut();
-        if let Some(at) = waiting.iter().position(|(job, _)| *job == index + 1) {
-            waiting.swap_remove(at).1.wake();
-        }
-    }
 }
 
 /// The most bytes that an assembler gets, or that short repeated bytes are written, at once.

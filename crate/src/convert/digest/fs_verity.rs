@@ -186,16 +186,16 @@ mod tests {
         crate::disk::reference::hexadecimal(&hash)
     }
 
-    /// Digests `bytes`, of which `data` are ranges with data; the rest is zeros.
-    fn digest(bytes: &[u8], data: &[std::ops::Range<usize>]) -> String {
+    /// Digests `bytes`, of which `data` are parts with data, from their start to their end; the rest is zeros.
+    fn digest(bytes: &[u8], data: &[(usize, usize)]) -> String {
         let mut tree = FsVerity::new().unwrap();
         let mut at = 0;
-        for range in data {
-            tree.add_zeros((range.start - at) as u64).unwrap();
-            let run = GuestRun { guest: GuestOffset(range.start as u64), start: range.start, len: range.len() };
+        for &(start, end) in data {
+            tree.add_zeros((start - at) as u64).unwrap();
+            let run = GuestRun { guest: GuestOffset(start as u64), start, len: end - start };
             let (hashes, runs) = block_hashes(bytes, &[run]).unwrap();
             tree.add(&hashes, &runs[0]).unwrap();
-            at = range.end;
+            at = end;
         }
         tree.add_zeros((bytes.len() - at) as u64).unwrap();
         hex(tree.end(bytes.len() as u64).unwrap())
@@ -213,17 +213,17 @@ mod tests {
             let zeros = vec![0; size];
             assert_eq!(digest(&zeros, &[]), by_fsverity(&zeros), "{size} zeros");
             let bytes: Vec<_> = (0..size).map(|at| (at * at / 7 + at / 4096) as u8).collect();
-            assert_eq!(digest(&bytes, &[0..size]), by_fsverity(&bytes), "{size} bytes");
+            assert_eq!(digest(&bytes, &[(0, size)]), by_fsverity(&bytes), "{size} bytes");
             // Zeros as data, and as holes at the start, in the middle and at the end.
             let mut sparse = zeros;
-            let parts = [4096..8192, 300 * KIB..304 * KIB, 600 * KIB..2000 * KIB, 4096 * KIB..4100 * KIB];
-            let data: Vec<_> = parts.into_iter().filter(|part| part.end <= size).collect();
-            for part in &data {
-                sparse[part.clone()].copy_from_slice(&bytes[part.clone()]);
+            let parts = [(4, 8), (300, 304), (600, 2000), (4096, 4100)].map(|(start, end)| (start * KIB, end * KIB));
+            let data: Vec<_> = parts.into_iter().filter(|part| part.1 <= size).collect();
+            for &(start, end) in &data {
+                sparse[start..end].copy_from_slice(&bytes[start..end]);
             }
             let expected = by_fsverity(&sparse);
             assert_eq!(digest(&sparse, &data), expected, "{size} bytes with holes");
-            assert_eq!(digest(&sparse, &[0..size]), expected, "{size} bytes, of which many are zero");
+            assert_eq!(digest(&sparse, &[(0, size)]), expected, "{size} bytes, of which many are zero");
         }
     }
 

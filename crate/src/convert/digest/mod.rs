@@ -6,7 +6,7 @@ mod fs_verity;
 pub(super) use fs_verity::block_hashes;
 
 use super::gpt::Patch;
-use super::output::WriteTurns;
+use super::turns::Turns;
 use crate::compress::{EncodedPart, GuestRun, Placement, is_zero};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::OutputBytes;
@@ -93,7 +93,7 @@ pub(super) fn runs_of(placement: &Placement) -> Vec<GuestRun> {
 /// The digest of one disk. Jobs add their parts of the disk in any order; each waits for its turn.
 pub(super) struct Digester<'a, B> {
     hash: DigestState<'a, B>,
-    turns: WriteTurns,
+    turns: Turns,
     /// Everything before this guest offset is in the digest.
     at: Cell<u64>,
     /// The size of the image's disk in bytes. If it is not known before, it is known when the first job after the end is run.
@@ -118,7 +118,7 @@ impl<'a, B: OutputBytes> Digester<'a, B> {
             Digest::Sha256(hasher) => DigestState::Sha256(hasher),
             Digest::FsVerity => DigestState::FsVerity(RefCell::new(FsVerity::new()?)),
         };
-        Ok(Self { hash, turns: WriteTurns::default(), at: Cell::new(0), size, originals })
+        Ok(Self { hash, turns: Turns::default(), at: Cell::new(0), size, originals })
     }
 
     /// Adds the guest range `region`, which job number `index` accounts for. What `data` has no run for is zeros.
