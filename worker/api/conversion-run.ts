@@ -351,14 +351,15 @@ async function write(
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, sessions.prepare());
     pool = sessions.acquirePool(more.length > 0);
+    // A finished temporary file is not the end yet, nor is an output that is read back before it is completed.
+    const isMoreToCome = target.send !== undefined || (plan.isVerified && target.readsBack === 'before');
     const hooks: RunHooks = {
       overdue: () => {
         wasOverdue = true;
         pool?.overdue();
       },
       update: (progress) => {
-        // A finished temporary file is not the end yet, nor is an output that is read back.
-        meter.update(target.send || plan.isVerified ? { ...progress, finalizing: false } : progress);
+        meter.update(isMoreToCome ? { ...progress, finalizing: false } : progress);
         target.settled?.({ guest: progress.settled, written: progress.settledWritten });
       },
       check: (converted) => requireComplete(target, conversion, plan, converted, signal),
