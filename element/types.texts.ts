@@ -281,6 +281,10 @@ export interface AllTexts {
   change: string;
   /** The field for a larger disk, in GiB. */
   diskSizeField: string;
+  verify: string;
+  verifyHint: string;
+  /** In place of `verifyHint`: the chosen way makes a file that cannot be read back. */
+  verifyNot: string;
   smallerDisk: string;
   saveHow: string;
   fileName: string;
@@ -363,12 +367,14 @@ export interface AllTexts {
   useDialog: string;
 
   // During the conversion.
-  phase: { converting: string; finishing: string };
+  phase: { converting: string; finishing: string; verifying: string };
   /** `phase` is one of the texts above, or `cancelling`. */
   working: (phase: string, name: string) => string;
   percent: (share: number) => string;
   /** For screen readers. */
   converted: (percent: number) => string;
+  /** `converted`, while the result is read back. */
+  compared: (percent: number) => string;
   speed: (bytesPerSecond: number, method: SaveMethod) => string;
   left: (seconds: number) => string;
   /** In place of `left` while a file is completed in an unknown time. */
@@ -402,6 +408,8 @@ export interface AllTexts {
   done: string;
   doneDamaged: string;
   doneSaving: string;
+  /** The result was compared with the disk. */
+  verified: { 'read-back': string; checksums: string };
   /** Where the disk is. `copying` is about how long the browser copies a download, if known. */
   place: (place: SavedPlace, copying: number | undefined) => string;
   /** In place of `place`, after the temporary copy of a download was removed. */

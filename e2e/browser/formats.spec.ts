@@ -207,7 +207,7 @@ test.describe('the page', () => {
     await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert', exact: true }).click();
-    await expect(page.locator('.good')).toContainText('The browser has received all of kinds.vhd.');
+    await expect(page.locator('#place')).toContainText('The browser has received all of kinds.vhd.');
     const path = testInfo.outputPath('kinds.vhd');
     await (await download).saveAs(path);
     qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, images.kinds());

@@ -49,7 +49,7 @@ for (const [name, measured, place, method, details] of [
     await choose(page, images.kinds());
     await download(page, testInfo.outputPath('kinds.raw'));
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-    await expect(page.locator('.good')).toContainText(place);
+    await expect(page.locator('#place')).toContainText(place);
     await page.getByText('Details').click();
     await expect(page.getByText(method)).toBeVisible();
     await expect(page.getByText("10.5 MB in the browser's storage")).toHaveCount(name === 'a copy is faster' ? 1 : 0);

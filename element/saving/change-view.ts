@@ -8,15 +8,14 @@ import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
-import { advice, type Choice, imagesIn, isTooSmall, knownSize } from '../ways/choices.js';
+import { advice, type Choice, imagesIn, isTooSmall, isVerified, knownSize } from '../ways/choices.js';
+import { canReadBack } from '../ways/verifying.js';
 import { snapshotPicker } from './details-view.js';
-
-/** Whether there is anything to change: several disks have one format, and a page that takes them has one way to save them. */
-export const hasChangeFields = ({ others, way }: Step<'ready'>): boolean => others.length === 0 || way !== 'host';
 
 export const changeFields = (state: Step<'ready'>, controls: Controls): TemplateResult => html`
   ${state.others.length > 0 ? nothing : diskFields(state, controls)}
   ${state.way === 'host' ? nothing : placeFields(state, controls)}
+  ${verifyBox(state, controls)}
 `;
 
 /** The choices for a single disk. */
@@ -77,6 +76,28 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
       />
     </label>
     ${isWrong ? html`<p class="bad" id="size-problem" role="alert">${texts.smallerDisk}</p>` : nothing}
+  `;
+}
+
+/** The box that decides whether the result is read back and compared. */
+function verifyBox(state: Step<'ready'>, { texts, chooser }: Controls): TemplateResult {
+  const isPossible = state.choices.every(({ way, method }) => way !== state.way || canReadBack(method));
+  return html`
+    <label class="choice" part="choice">
+      <input
+        type="checkbox"
+        name="verify"
+        aria-labelledby="verify"
+        aria-describedby="verify-hint"
+        .checked=${live(isVerified(state))}
+        ?disabled=${!isPossible || state.choosingTarget}
+        @change=${(event: Event) => chooser.verify((event.target as HTMLInputElement).checked)}
+      />
+      <span>
+        <strong id="verify">${texts.verify}</strong><br />
+        <span class="quiet" id="verify-hint">${isPossible ? texts.verifyHint : texts.verifyNot}</span>
+      </span>
+    </label>
   `;
 }
 

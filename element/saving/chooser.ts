@@ -47,6 +47,8 @@ export class Chooser implements SaveChoices {
   #way: Way | undefined;
   /** The name of the output format that the person has chosen instead of a place; kept for the next image. */
   #format: string | undefined;
+  /** Whether the person wants results verified; kept for the next image. */
+  #verify: boolean | undefined;
   /** The name of the place that was chosen last. */
   #place = rememberedPlace();
   #destinations: Destination[] = [];
@@ -137,6 +139,7 @@ export class Chooser implements SaveChoices {
     this.screen.send(turn, 'described', {
       ...UNCHANGED,
       folder: this.folder,
+      verify: this.#verify,
       ...before,
       output,
       destinations,
@@ -215,6 +218,11 @@ export class Chooser implements SaveChoices {
 
   resize(size: number | undefined): void {
     this.change(this.screen.turn, { size, asking: undefined });
+  }
+
+  verify(isWanted: boolean): void {
+    this.#verify = isWanted;
+    this.change(this.screen.turn, { verify: isWanted });
   }
 
   /** Uses `folder`, which the person has picked, for this image and the next ones. */

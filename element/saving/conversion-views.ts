@@ -4,7 +4,7 @@ import { nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/picture-view.js';
 import { overallView } from '../queue/queue-view.js';
-import { donePlace, doneTitle, finishingHint, standstill, workTitle } from '../steps/announcement.js';
+import { donePlace, doneTitle, finishingHint, standstill, verifiedText, workTitle } from '../steps/announcement.js';
 import { bottle, facts, heading, noticeView, pageLink, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
@@ -42,9 +42,11 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
   const { picture, contents } = state;
   const waiting = controls.imagesWaiting > 0;
   const { overall } = controls;
+  const verified = verifiedText(state, texts);
   return html`
     ${overall ? overallView(overall, texts) : heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
+    ${verified ? html`<p class="good">${verified}</p>` : nothing}
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${resultView(state, controls)}
     ${picture ? pictureView(picture, 1, texts, contents) : nothing}

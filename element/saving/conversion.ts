@@ -15,11 +15,12 @@ import { describeRemains, type StoredRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
 import type { Opening } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
+import { isTooLateToCancel } from '../steps/announcement.js';
 import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
 import { noticesOf } from '../steps/warnings.js';
 import { guardWork } from '../ways/busy-tab.js';
-import { diskChange, imagesIn, knownSize, totalSize } from '../ways/choices.js';
+import { diskChange, imagesIn, isVerified, knownSize, totalSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
 import type { Chooser } from './chooser.js';
@@ -42,12 +43,20 @@ const NO_PROGRESS = {
   waiting: undefined,
 };
 
+/** Which phase is shown as which; all others are shown as converting. */
+const SHOWN_PHASES: Partial<Record<Progress['phase'], Step<'converting'>['phase']>> = {
+  finalizing: 'finishing',
+  verifying: 'verifying',
+};
+
 /** The fields of the step that stay the same during a conversion. */
 type Shown = Pick<Step<'converting'>, 'name' | 'target' | 'picture' | 'destination' | 'contents'>;
 
 export class Conversion {
   readonly #turn: AbortSignal;
   readonly #cancel = new AbortController();
+  /** Whether the person has cancelled when the file could no longer be stopped. */
+  #isTooLate = false;
   readonly #start = performance.now();
   readonly #method: Method;
   readonly #shown: Shown;
@@ -74,7 +83,10 @@ export class Conversion {
   }
 
   cancel(): void {
-    this.#cancel.abort();
+    const converting = this.screen.at('converting');
+    // The file will be complete: if it is verified, that is done to the end.
+    if (converting && isTooLateToCancel(converting)) this.#isTooLate = true;
+    else this.#cancel.abort();
   }
 
   /** Converts, and shows the progress and the result. */
@@ -148,6 +160,7 @@ export class Conversion {
       ...(others.length > 0 ? { disks: others } : diskChange(this.ready)),
       signal,
       onProgress,
+      verify: isVerified(this.ready),
       resume: this.target.kind === 'stored' && this.target.kept !== undefined,
       sha256: passesInOrder && navigator.hardwareConcurrency >= CORES_TO_DIGEST,
     });
@@ -157,7 +170,7 @@ export class Conversion {
 
   #showProgress(meter: ProgressMeter): void {
     const cancelling = this.screen.at('converting')?.cancelling ?? false;
-    const phase = meter.phase === 'finalizing' ? 'finishing' : 'converting';
+    const phase = SHOWN_PHASES[meter.phase] ?? 'converting';
     this.screen.send(this.#turn, 'progressed', { ...this.#shown, phase, ...meter.read(), cancelling });
   }
 
@@ -186,7 +199,7 @@ export class Conversion {
       converting: time.converting / 1000,
       speed: meter.speed(),
       // The cancel came when the conversion could no longer be stopped.
-      tooLate: this.#cancel.signal.aborted,
+      tooLate: this.#isTooLate || this.#cancel.signal.aborted,
       seconds: (performance.now() - this.#start) / 1000,
       copying: rates && predict(rates, this.#method, outputSize, meter.dataDone).copying,
       isCopyGone: false,

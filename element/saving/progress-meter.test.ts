@@ -246,3 +246,24 @@ test('a standstill is counted from the last progress until the browser completes
     }
   });
 });
+
+test('reading the result back is measured on its own, from 0 to 1', () => {
+  withClock((set) => {
+    const meter = new ProgressMeter({ method: 'picked', virtualSize: GUEST, data: DATA, isMeasured: false });
+    set(0);
+    meter.update(progressAt(0));
+    set(4);
+    meter.update(progressAt(4));
+    set(5);
+    meter.update({ ...progressAt(4), phase: 'finalizing' });
+    expect(meter.read().share).toBeGreaterThan(0);
+    const verifying = { ...progressAt(4), phase: 'verifying', bytesPerSecond: 2e9 } as const;
+    meter.update({ ...verifying, fraction: 0.25, secondsLeft: 3 });
+    expect(meter.read()).toMatchObject({ share: 0.25, secondsLeft: 3, speed: 2e9, stalled: 0 });
+    set(20);
+    meter.update({ ...verifying, fraction: 0.5, secondsLeft: 2 });
+    expect(meter.read()).toMatchObject({ share: 0.5, stalled: 0 });
+    set(60);
+    expect(meter.read()).toMatchObject({ secondsLeft: undefined, speed: undefined, stalled: 40 });
+  });
+});

@@ -87,6 +87,7 @@ export class ProgressMeter {
   /** The progress now. Call it regularly, since not every phase reports progress. */
   read(): ProgressNow {
     const now = performance.now() / 1000;
+    if (this.#progress?.phase === 'verifying') return this.#verifying(now, this.#progress);
     const done = this.#converted();
     const { converting, finishing } = this.#prediction(now, done);
     const weight = converting + finishing > 0 ? converting / (converting + finishing) : 1;
@@ -106,6 +107,16 @@ export class ProgressMeter {
     if (waiting || silence >= SILENT || stalled >= STALLED)
       return { ...common, secondsLeft: undefined, speed: undefined };
     return { ...common, secondsLeft, speed: this.speed(now) };
+  }
+
+  /** The progress of reading the result back, which starts at 0 again. */
+  #verifying(now: number, { fraction = 0, secondsLeft, bytesPerSecond, waiting, network }: Progress): ProgressNow {
+    const silence = network?.silence ?? 0;
+    const stalled = now - this.#moved;
+    const common = { share: fraction, silence, stalled, waiting };
+    if (waiting || silence >= SILENT || stalled >= STALLED)
+      return { ...common, secondsLeft: undefined, speed: undefined };
+    return { ...common, secondsLeft, speed: bytesPerSecond > 0 ? bytesPerSecond : undefined };
   }
 
   /** Predicts how long each part takes in all. */
@@ -162,6 +173,6 @@ export class ProgressMeter {
 
 /** Whether something was done between two reports. */
 const hasMoved = (before: Progress, after: Progress): boolean =>
-  (['phase', 'unlocked', 'guestDone', 'dataDone', 'bytesRead', 'bytesWritten'] as const).some(
+  (['phase', 'fraction', 'unlocked', 'guestDone', 'dataDone', 'bytesRead', 'bytesWritten'] as const).some(
     (name) => before[name] !== after[name],
   );

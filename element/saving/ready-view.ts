@@ -11,7 +11,7 @@ import type { AllTexts } from '../types.texts.js';
 import { isTooSmall } from '../ways/choices.js';
 import { fits, placeTakesSeveral, takesSeveral } from '../ways/destinations.js';
 import { askingView } from './asking-view.js';
-import { changeFields, hasChangeFields } from './change-view.js';
+import { changeFields } from './change-view.js';
 import { placesView } from './destinations-view.js';
 import { detailsView } from './details-view.js';
 
@@ -28,7 +28,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
     ${waitingView(controls)}
     ${state.asking ? askingView(state.asking, controls) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts, survey.contents) : nothing}
-    ${hasChangeFields(state) ? changeView(state, controls) : nothing}
+    ${changeView(state, controls)}
     <details class="fold more">
       <summary>${texts.details}</summary>
       ${detailsView(state, controls)}

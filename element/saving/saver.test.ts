@@ -1,6 +1,6 @@
 // Saving the disk of an image: questions about the place, a cancel at any time, and reports of failures.
 
-import { copyLifetime, DecantError, type Kept, type Leftover } from 'decant';
+import { copyLifetime, DecantError, type Kept, type Leftover, type Progress } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import {
   fileHandle,
@@ -19,6 +19,7 @@ import {
 import { problem } from '../files/names.js';
 import type { Step } from '../steps/state.js';
 import { english } from '../texts/english.js';
+import { isVerified } from '../ways/choices.js';
 import {
   cancelledBy,
   conversions,
@@ -66,6 +67,44 @@ test('a new file in a folder is written without a question, and the next image g
   session.convert();
   await converting();
   expect(pickFolder).toHaveBeenCalledTimes(1);
+});
+
+test('a result is verified as the person chooses, and so is the next one', async () => {
+  await open();
+  await saveTo('download');
+  const first = await converting();
+  expect(first.options.verify).toBe(false);
+  first.end.resolve(RESULT);
+  await step('done');
+  await open();
+  session.chooser.verify(true);
+  await saveTo('download');
+  const second = await converting();
+  expect(second.options.verify).toBe(true);
+  second.end.resolve(RESULT);
+  await step('done');
+  await open();
+  expect(isVerified(session.state as Step<'ready'>)).toBe(true);
+});
+
+test('reading back is a phase with a progress that begins at 0, and can be cancelled', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  await open();
+  session.chooser.verify(true);
+  await saveTo('download');
+  const { options, end } = await converting();
+  const shows = async (progress: Partial<Progress>) => {
+    options.onProgress!(progressOf(progress));
+    vi.advanceTimersByTime(1000);
+    const { phase, share } = await step('converting');
+    return [phase, share];
+  };
+  expect(await shows({ guestDone: 5e6, fraction: 1 })).toEqual(['converting', 1]);
+  expect(await shows({ phase: 'verifying', fraction: 0.25 })).toEqual(['verifying', 0.25]);
+  session.cancel();
+  expect(options.signal!.aborted).toBe(true);
+  end.reject(new DecantError('cancelled', 'The conversion was cancelled'));
+  await step('failed');
 });
 
 test('the picture of the result shows the parts that the conversion lost', async () => {

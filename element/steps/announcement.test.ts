@@ -46,6 +46,11 @@ const done = (kind: Target['kind'], lostBytes = 0): State => ({
   tooLate: false,
 });
 
+const verified = (kind: Target['kind']): State => {
+  const state = done(kind) as Step<'done'>;
+  return { ...state, result: { ...state.result, verified: { guestBytes: 5e6, method: 'read-back' } } };
+};
+
 const ready = (picking: boolean): State => ({ step: 'ready', label: 'a\u202eb.qcow2', picking }) as Step<'ready'>;
 const needs = (notice?: string): State => ({ step: 'needs', image: imageOf(), notice }) as Step<'needs'>;
 
@@ -66,6 +71,13 @@ for (const [what, state, said, title] of [
   ['a slow opening', { step: 'opening', name: 'disk', isSlow: true }, english.slow, 'Reading disk'],
   ['an image that takes much memory', { step: 'large', name: 'disk.zst', size: 1 << 30 }, '', 'disk.zst'],
   ['a packed image', { step: 'packed', name: 'disk.xz', format: 'qcow2', size: 3_000_000_000 }, '', 'disk.xz'],
+  ['reading back', converting({ phase: 'verifying' }), english.compared(20), '25% disk.qcow2'],
+  [
+    'a verified result',
+    verified('folder'),
+    'Done. disk.raw is in the folder picked. Verified: every byte of the disk was read back and compared.',
+    'Done: disk.raw',
+  ],
   ['unpacking', { step: 'unpacking', name: 'disk.xz', share: 0.5 }, 'Unpacking disk.xz', 'Unpacking disk.xz'],
   ['unlocking', { step: 'unlocking', name: 'disk', share: 0.5 }, 'Unlocking disk', 'Reading disk'],
   ['a question', needs('The password is wrong.'), 'The password is wrong.', 'disk.qcow2'],

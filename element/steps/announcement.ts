@@ -13,6 +13,10 @@ export const doneTitle = ({ result, target, isCopyGone }: Step<'done'>, texts: A
 export const donePlace = ({ target, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(target.name) : texts.place(target, copying);
 
+/** How the result was compared with the disk, if it was. */
+export const verifiedText = ({ result: { verified } }: Step<'done'>, texts: AllTexts): string | undefined =>
+  verified && texts.verified[verified.method];
+
 /** Whether the network has been silent long enough for a notice. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
@@ -26,12 +30,23 @@ export function standstill(state: Step<'converting'>, texts: AllTexts): [text: s
 export const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
+/** How much is done, in steps of 10 percent. */
+function doneSoFar({ phase, share }: Step<'converting'>, texts: AllTexts): string {
+  const percent = Math.floor(share * 10) * 10;
+  return phase === 'verifying' ? texts.compared(percent) : texts.converted(percent);
+}
+
 /** A hint while the browser completes a file, which it does without progress and cannot stop. */
-export function finishingHint({ phase, target, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
+export function finishingHint(state: Step<'converting'>, texts: AllTexts): string | undefined {
+  const { phase, target, cancelling } = state;
   if (phase !== 'finishing' || methodOf(target) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
-  return target.kind === 'folder' && !target.replaces ? texts.cancelWaits : texts.cancelTooLate;
+  return isTooLateToCancel(state) ? texts.cancelTooLate : texts.cancelWaits;
 }
+
+/** Whether the browser completes a file that replaces another one: it cannot be stopped, and the file stays. */
+export const isTooLateToCancel = ({ phase, target }: Step<'converting'>): boolean =>
+  phase === 'finishing' && methodOf(target) === 'picked' && (target.kind !== 'folder' || target.replaces !== undefined);
 
 /** What to know about the results of a queue besides their number. */
 export const overallNotes = ({ failed, damaged }: Overall, texts: AllTexts): string[] => [
@@ -54,9 +69,11 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting, o
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
       if (state.phase === 'finishing') return workTitle(state, texts);
       if (state.waiting) return texts.waitingShort(state.waiting);
-      return standstill(state, texts)?.[1] ?? texts.converted(Math.floor(state.share * 10) * 10);
+      return standstill(state, texts)?.[1] ?? doneSoFar(state, texts);
     case 'done':
-      return `${doneTitle(state, texts)}. ${donePlace(state, texts)}`;
+      return [`${doneTitle(state, texts)}.`, donePlace(state, texts), verifiedText(state, texts)]
+        .filter(Boolean)
+        .join(' ');
     case 'failed':
       return [sentence(state.title), state.message, state.remains].filter(Boolean).join(' ');
     case 'opening':

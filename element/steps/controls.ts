@@ -30,6 +30,8 @@ export interface SaveChoices {
   rename(name: string): void;
   /** Gives the disk this size in bytes; `undefined`: that of the image. */
   resize(size: number | undefined): void;
+  /** Verifies the results of this image and the next ones, or does not. */
+  verify(isWanted: boolean): void;
   /** Stops proposals, because the person is about to convert. */
   hold(): void;
 }

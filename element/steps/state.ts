@@ -170,6 +170,8 @@ export type State =
       nameRefusals: number;
       /** The size that the person gives the disk, in bytes. */
       size: number | undefined;
+      /** Whether the person wants the result verified; `undefined` if the person has not chosen. */
+      verify: boolean | undefined;
       /** A folder that was picked before. */
       folder: FileSystemDirectoryHandle | undefined;
       asking: Asking | undefined;
@@ -185,7 +187,7 @@ export type State =
       destination: Destination | undefined;
       /** The partitions and file systems, if they are known. */
       contents: Contents | undefined;
-      phase: 'converting' | 'finishing';
+      phase: 'converting' | 'finishing' | 'verifying';
       /** The completed share of the work: 0 to 1. */
       share: number;
       secondsLeft: number | undefined;

@@ -268,6 +268,9 @@ export const english: AllTexts = {
   change: 'Change',
   saveHow: 'Where to save it',
   diskSizeField: 'Larger disk, in GiB',
+  verify: 'Verify',
+  verifyHint: 'Reads the result back and compares it with the disk.',
+  verifyNot: 'A file that is downloaded while converting cannot be read back.',
   smallerDisk: 'A disk can only become larger. Leave the field empty to keep its size.',
   fileName: 'File name',
   noName: 'Enter a file name.',
@@ -342,10 +345,11 @@ export const english: AllTexts = {
   dialogWarning: 'Pick no file that you need: the browser empties it at once, even if you cancel.',
   useDialog: "Use the browser's save dialog",
 
-  phase: { converting: 'Converting', finishing: 'Finishing' },
+  phase: { converting: 'Converting', finishing: 'Finishing', verifying: 'Verifying' },
   working: (phase, name) => `${phase} ${shownText(name)}`,
   percent,
   converted: (percent) => `${percent} percent done`,
+  compared: (percent) => `${percent} percent compared`,
   speed,
   left: (seconds) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',
@@ -377,6 +381,10 @@ export const english: AllTexts = {
   done: 'Done',
   doneDamaged: 'Done, but the disk is damaged',
   doneSaving: 'Done converting; the browser is saving it',
+  verified: {
+    'read-back': 'Verified: every byte of the disk was read back and compared.',
+    checksums: 'Verified: the checksums of the server match the bytes that were sent.',
+  },
   place: (place, copying) => {
     switch (place.kind) {
       case 'folder':

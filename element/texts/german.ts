@@ -278,6 +278,9 @@ export const german: AllTexts = {
   change: 'Ändern',
   saveHow: 'Speicherort',
   diskSizeField: 'Größere Platte, in GiB',
+  verify: 'Prüfen',
+  verifyHint: 'Liest das Ergebnis zurück und vergleicht es mit der Platte.',
+  verifyNot: 'Eine Datei, die beim Konvertieren heruntergeladen wird, lässt sich nicht zurücklesen.',
   smallerDisk: 'Eine Platte kann nur größer werden. Lassen Sie das Feld leer, um die Größe zu behalten.',
   fileName: 'Dateiname',
   noName: 'Geben Sie einen Dateinamen ein.',
@@ -356,10 +359,11 @@ export const german: AllTexts = {
     'Wählen Sie keine Datei, die Sie noch brauchen: der Browser leert sie sofort, auch wenn Sie später abbrechen.',
   useDialog: 'Speicherdialog des Browsers verwenden',
 
-  phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen' },
+  phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen', verifying: 'Wird geprüft' },
   working: (phase, name) => `${phase}: ${shownText(name)}`,
   percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
   converted: (percent) => `${percent} Prozent fertig`,
+  compared: (percent) => `${percent} Prozent verglichen`,
   speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s ${method === 'streamed' ? 'der Platte' : 'an Daten'}`,
   left: (seconds) => `noch etwa ${duration(seconds)}`,
   leftUnknown: 'fast fertig',
@@ -394,6 +398,10 @@ export const german: AllTexts = {
   done: 'Fertig',
   doneDamaged: 'Fertig, aber die Platte ist beschädigt',
   doneSaving: 'Fertig konvertiert; der Browser speichert noch',
+  verified: {
+    'read-back': 'Geprüft: Jedes Byte der Platte wurde zurückgelesen und verglichen.',
+    checksums: 'Geprüft: Die Prüfsummen des Servers passen zu den gesendeten Bytes.',
+  },
   place: (place, copying) => {
     switch (place.kind) {
       case 'folder':

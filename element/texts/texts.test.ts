@@ -214,6 +214,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     goOnTitle: [[0.5]],
     working: [['Converting', name]],
     percent: [[0.5]],
+    compared: [[50]],
     converted: [[50]],
     speed: [
       [5e6, 'picked'],

@@ -7,6 +7,7 @@ import { LEAST_ROOM } from '../texts/wording.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Environment, Page } from './environment.js';
 import { type Method, predict } from './rates.js';
+import { canReadBack, isQuickToReadBack } from './verifying.js';
 
 /** A way to save a disk: to a folder, to a file from the browser's save dialog, to the downloads, or by the page. */
 export type Way = 'folder' | 'dialog' | 'download' | 'host';
@@ -94,6 +95,22 @@ export interface Choice {
   fit?: 'unknown' | 'unlikely';
   /** Another fact that the person should know beforehand. */
   note?: string;
+  /** Whether reading the result back takes less than a tenth of the conversion. */
+  isQuickToReadBack?: boolean;
+}
+
+/** Whether the result is read back and compared: as the person has chosen, otherwise where that takes little time. */
+export function isVerified({
+  verify,
+  choices,
+  way,
+}: {
+  verify: boolean | undefined;
+  choices: Choice[];
+  way: Way | undefined;
+}): boolean {
+  const choice = choices.find((one) => one.way === way);
+  return choice !== undefined && canReadBack(choice.method) && (verify ?? choice.isQuickToReadBack === true);
 }
 
 /**
@@ -113,11 +130,13 @@ export function listChoices(
   const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
     const space = method === 'picked' ? survey.data : virtualSize;
-    if (!rates || isRemote) return { way, method, space, ...bound, ...more };
+    const work = { info, output, survey, method, virtualSize, isRemote, rates };
+    const quick = isQuickToReadBack(work) ? { isQuickToReadBack: true } : {};
+    if (!rates || isRemote) return { way, method, space, ...quick, ...bound, ...more };
     const { converting, finishing, copying } = predict(rates, method, virtualSize, survey.data);
     const seconds = converting + finishing + copying;
     const guess = measured.includes(method) ? {} : { isGuess: true };
-    return { way, method, space, seconds, copying, ...guess, ...bound, ...more };
+    return { way, method, space, seconds, copying, ...quick, ...guess, ...bound, ...more };
   };
   const because = (obstacle: string | undefined) => (obstacle === undefined ? {} : { obstacle });
   const choices = [choice('folder', 'picked', because(folderObstacle))];
