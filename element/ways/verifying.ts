@@ -1,7 +1,6 @@
 // Whether a result is verified unless the person decides otherwise: where reading it back takes less than a tenth of the conversion.
 
 import type { AnyInfo, OutputFormat } from 'decant';
-import type { Survey } from './choices.js';
 import { type Method, predict, type Rates } from './rates.js';
 
 /** Reading a file back and comparing it, in bytes per second. Measured in Chromium on two cores in 2026. */
@@ -26,7 +25,8 @@ const rounded = (rates: Rates): Rates =>
 interface Work {
   info: Pick<AnyInfo, 'containers' | 'fileSize'>;
   output: Pick<OutputFormat, 'compressed' | 'size'>;
-  survey: Pick<Survey, 'data'>;
+  /** The bytes of data on the disk. */
+  survey: { data: number };
   method: Method;
   /** The virtual size, in bytes. */
   virtualSize: number;
