@@ -139,6 +139,9 @@ export interface AllTexts {
   /** The virtual machine that the disk belongs to. */
   machine: string;
   encryption: string;
+  diskDigest: string;
+  computeDiskDigest: string;
+  diskDigestHint: string;
   encryptionValue: (encryption: NonNullable<AnyInfo['encryption']>) => string;
   snapshot: string;
   activeDisk: string;

@@ -93,6 +93,7 @@ export class Conversion {
   async run(): Promise<void> {
     // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
     const start = { ...this.#shown, phase: 'converting', ...NO_PROGRESS, cancelling: false } as const;
+    this.ready.digest?.cancel?.();
     this.screen.send(this.#turn, 'conversionStarted', start);
     const release = guardWork();
     const remembered = rememberUnfinished(this.target, this.#shown.name);

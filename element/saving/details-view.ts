@@ -9,6 +9,7 @@ import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { imagesIn, knownSize } from '../ways/choices.js';
+import { diskDigestView } from './digest.js';
 
 /** The list of the states of the disk. A choice opens the state. */
 export function snapshotPicker(controls: Controls): TemplateResult {
@@ -73,6 +74,7 @@ function imageDetails(state: Step<'ready'>, controls: Controls): TemplateResult 
       [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
     ])}
     ${survey.contents ? contentsView(survey.contents, texts) : nothing}
+    ${diskDigestView(state, controls)}
   `;
 }
 

@@ -1,11 +1,11 @@
-// Computes the SHA-256 of a result, if it can be read again.
+// Computes the SHA-256 of a result, if it can be read again, and of the disk of an open image.
 
-import { sha256 } from 'decant';
+import { type Progress, sha256 } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
-import type { Step } from '../steps/state.js';
+import type { Digest, Step } from '../steps/state.js';
 
 /** Whether the result can be read. */
 const canDigest = ({ target, result, isCopyGone }: Step<'done'>): boolean =>
@@ -16,38 +16,98 @@ async function resultOf({ target, result }: Step<'done'>): Promise<Blob> {
   return target.kind === 'dialog' ? target.handle.getFile() : result.copy!;
 }
 
+type Compute = (signal: AbortSignal, report: (share: number) => void) => Promise<Digest>;
+
 /** Computes the digest of the result that is shown, until the person cancels it or leaves the result. */
 export async function digestResult(screen: Screen): Promise<void> {
   const { turn } = screen;
   const done = screen.at('done');
   if (!done || done.digest?.cancel) return;
-  const show = (digest: Step<'done'>['digest']) => screen.update(turn, 'done', { digest });
+  await showDigest(
+    screen,
+    (digest) => screen.update(turn, 'done', { digest }),
+    async (signal, onProgress) => ({ value: await sha256(await resultOf(done), { signal, onProgress }) }),
+  );
+}
+
+/** Computes the digest of the disk of the image that is shown, until the person cancels it, converts the image or leaves it. */
+export async function digestDisk(screen: Screen): Promise<void> {
+  const { turn, texts } = screen;
+  const ready = screen.at('ready');
+  if (!ready || ready.digest?.cancel) return;
+  await showDigest(
+    screen,
+    (digest) => screen.update(turn, 'ready', { digest }),
+    async (signal, report) => {
+      const onProgress = ({ fraction = 0 }: Progress) => report(fraction);
+      const { sha256, lostBytes, lostRanges } = await ready.image.digest({ signal, onProgress });
+      return { value: sha256, ...(lostBytes > 0 ? { note: texts.lost(lostBytes, lostRanges) } : {}) };
+    },
+  );
+}
+
+/** Shows how far `compute` is, then its digest or its failure. */
+async function showDigest(screen: Screen, show: (digest: Digest | undefined) => void, compute: Compute): Promise<void> {
   const cancelling = new AbortController();
   const cancel = () => cancelling.abort();
-  const signal = AbortSignal.any([turn, cancelling.signal]);
+  const signal = AbortSignal.any([screen.turn, cancelling.signal]);
   let shown = 0;
   show({ share: 0, cancel });
-  const onProgress = (share: number) => {
-    if (share - shown < 0.01) return;
+  const report = (share: number) => {
+    if (signal.aborted || share - shown < 0.01) return;
     shown = share;
     show({ share, cancel });
   };
   try {
-    show({ value: await sha256(await resultOf(done), { signal, onProgress }) });
+    show(await compute(signal, report));
   } catch (thrown) {
     show(signal.aborted ? undefined : { problem: screen.texts.failure(asError(thrown)) });
   }
 }
 
+/** The digest of the file that is the result. */
 export function digestView(state: Step<'done'>, controls: Controls): TemplateResult {
+  const { compute } = controls.texts;
+  const known = state.result.sha256 === undefined ? undefined : { value: state.result.sha256 };
+  const digest = state.digest ?? known;
+  return digestOf(
+    { id: 'digest', title: 'SHA-256', compute, digest },
+    () => controls.digest(),
+    canDigest(state),
+    controls,
+  );
+}
+
+/** The digest of the disk, whatever its format. */
+export function diskDigestView({ digest }: Step<'ready'>, controls: Controls): TemplateResult {
+  const { diskDigest: title, computeDiskDigest: compute, diskDigestHint: hint } = controls.texts;
+  return digestOf({ id: 'disk-digest', title, compute, hint, digest }, () => controls.digestDisk(), true, controls);
+}
+
+interface DigestTexts {
+  id: string;
+  title: string;
+  /** The button that computes it. */
+  compute: string;
+  hint?: string;
+  digest: Digest | undefined;
+}
+
+function digestOf(
+  { id, title, compute, hint, digest = {} }: DigestTexts,
+  start: () => void,
+  isPossible: boolean,
+  controls: Controls,
+): TemplateResult {
   const { texts } = controls;
-  const { value = state.result.sha256, share, cancel, problem } = state.digest ?? {};
+  const { value, note, share, cancel, problem } = digest;
   if (value !== undefined) {
     return html`
-      <section class="next" aria-labelledby="digest">
-        <h3 id="digest">SHA-256</h3>
-        <pre part="command" tabindex="0" aria-labelledby="digest">${value}</pre>
-        <div class="actions"><button part="button" aria-label=${`${texts.copy} SHA-256`} @click=${() => controls.copy(value)}>${texts.copy}</button></div>
+      <section class="next" aria-labelledby=${id}>
+        <h3 id=${id}>${title}</h3>
+        <pre part="command" tabindex="0" aria-labelledby=${id}>${value}</pre>
+        ${note ? html`<p class="bad">${spoken(note)}</p>` : nothing}
+        <div class="actions"><button part="button" aria-label=${`${texts.copy} ${title}`} @click=${() => controls.copy(value)}>${texts.copy}</button></div>
       </section>
     `;
   }
@@ -60,9 +120,10 @@ export function digestView(state: Step<'done'>, controls: Controls): TemplateRes
       </section>
     `;
   }
-  if (!canDigest(state)) return html``;
+  if (!isPossible) return html``;
   return html`
     ${problem ? html`<p class="bad" role="alert">${spoken(problem)}</p>` : nothing}
-    <div class="actions"><button class="link" part="button link" @click=${() => controls.digest()}>${texts.compute}</button></div>
+    <div class="actions"><button class="link" part="button link" @click=${start}>${compute}</button></div>
+    ${hint ? html`<p class="quiet">${hint}</p>` : nothing}
   `;
 }

@@ -11,7 +11,7 @@ import { LinkEntry } from '../opening/link-entry.js';
 import { Opener } from '../opening/opener.js';
 import { Queue } from '../queue/queue.js';
 import { Chooser } from '../saving/chooser.js';
-import { digestResult } from '../saving/digest.js';
+import { digestDisk, digestResult } from '../saving/digest.js';
 import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, Screen } from '../steps/screen.js';
@@ -330,6 +330,11 @@ export class Session implements Controls {
   digest(): void {
     this.#screen.news = '';
     this.#screen.run(digestResult(this.#screen));
+  }
+
+  digestDisk(): void {
+    this.#screen.news = '';
+    this.#screen.run(digestDisk(this.#screen));
   }
 
   fillIn = (placeholder: string, value: string): void => {

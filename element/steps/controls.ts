@@ -125,6 +125,8 @@ export interface Controls {
   fillIn(placeholder: string, value: string): void;
   /** Computes the SHA-256 of the result. */
   digest(): void;
+  /** Computes the SHA-256 of the disk of the open image. */
+  digestDisk(): void;
   /** Copies a text, such as commands, for the person. */
   copy(text: string): void;
   /** Asks for the permission to notify the person at the end. */

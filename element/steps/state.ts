@@ -90,9 +90,11 @@ export const SILENT = 5;
 /** Shorter times without any progress, in seconds, are not shown. */
 export const STALLED = 30;
 
-/** The SHA-256 of a result, or how much of it is computed, or why that failed. */
-interface Digest {
+/** The SHA-256 of a result or a disk, or how much of it is computed, or why that failed. */
+export interface Digest {
   value?: string;
+  /** A fact that the person should know about the value. */
+  note?: string;
   share?: number;
   cancel?: () => void;
   problem?: string;
@@ -179,6 +181,8 @@ export type State =
       choosingTarget: boolean;
       /** Whether a dialog of the browser is open. */
       picking: boolean;
+      /** The SHA-256 of the disk, once the person has asked for it. */
+      digest?: Digest | undefined;
     })
   | {
       step: 'converting';

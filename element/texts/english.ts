@@ -135,6 +135,9 @@ export const english: AllTexts = {
   layers: 'Layers',
   machine: 'Virtual machine',
   encryption: 'Encryption',
+  diskDigest: 'SHA-256 of the disk',
+  computeDiskDigest: 'Compute the SHA-256 of the disk',
+  diskDigestHint: 'Of all bytes that the guest sees: the same in every format.',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
   snapshot: 'State of the disk',

@@ -145,6 +145,9 @@ export const german: AllTexts = {
   layers: 'Schichten',
   machine: 'Virtuelle Maschine',
   encryption: 'Verschlüsselung',
+  diskDigest: 'SHA-256 der Platte',
+  computeDiskDigest: 'SHA-256 der Platte berechnen',
+  diskDigestHint: 'Von allen Bytes, die der Gast sieht: in jedem Format gleich.',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
   snapshot: 'Stand der Platte',
