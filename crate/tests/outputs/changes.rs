@@ -96,10 +96,11 @@ fn second(output: &Output, file: &[u8]) -> Found {
         "raw.gz" => rules(true, by_filter("gzip", file)),
         "raw.zst" => rules(false, by_filter("zstd", file)),
         "raw.xz" => rules(true, by_filter("xz", file)),
-        "ova" => match std::panic::catch_unwind(|| ova_rules::check(file).ok()).unwrap_or(None) {
-            Some(disks) => rules(false, by_qemu("vmdk", &disks[0])),
-            None => Found::Unreadable,
-        },
+        // A damaged manifest, or other bytes after a file, break a rule.
+        "ova" => rules(
+            meets_rules(|file| ova_rules::check(file).is_ok()),
+            by_tar(file).and_then(|disk| by_qemu("vmdk", &disk)),
+        ),
         "qcow2" => rules(qemu_finds_no_fault(file), by_qemu("qcow2", file)),
         "vmdk" => rules(false, by_qemu("vmdk", file)),
         "vdi" => rules(meets_rules(|file| vdi::read(file).is_ok()), by_qemu("vdi", file)),
@@ -125,6 +126,14 @@ fn by_filter(command: &str, file: &[u8]) -> Option<Vec<u8>> {
         let output = child.wait_with_output().unwrap();
         output.status.success().then_some(output.stdout)
     })
+}
+
+/// The disk's file in an OVA, by GNU tar.
+fn by_tar(file: &[u8]) -> Option<Vec<u8>> {
+    let mut archive = tempfile::NamedTempFile::new().unwrap();
+    archive.write_all(file).unwrap();
+    let found = Command::new("tar").args(["-xOf", text(archive.path()), "disk-disk1.vmdk"]).output().unwrap();
+    found.status.success().then_some(found.stdout)
 }
 
 fn by_qemu(format: &str, file: &[u8]) -> Option<Vec<u8>> {
