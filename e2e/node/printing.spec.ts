@@ -4,12 +4,16 @@ import { cli, run } from '../support/command.js';
 import { images } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 
+// (arguments, the image, the exit codes of a failure and without a reader)
 const COMMANDS = [
-  ['info', images.kinds, {}],
-  ['info --output=json', images.kinds, FULL],
-  ['map', images.plain, FULL],
-  ['map --output=json', images.tiny, {}],
-  ['--help', () => '', FULL],
+  ['info', images.kinds, 1, 0, {}],
+  ['info --output=json', images.kinds, 1, 0, FULL],
+  ['map', images.plain, 1, 0, FULL],
+  ['map --output=json', images.tiny, 1, 0, {}],
+  ['--help', () => '', 1, 0, FULL],
+  // Their exit code 0 says that the image is sound, or that the disks are the same.
+  ['check', images.kinds, 1, 1, {}],
+  [`compare '${images.kinds()}'`, images.kinds, 2, 2, {}],
 ] as const;
 
 const NO_SPACE = 'decant: Could not write to standard output: the disk is full\n';
@@ -17,13 +21,13 @@ const NO_SPACE = 'decant: Could not write to standard output: the disk is full\n
 /** Makes descriptor 4 a pipe whose reader has ended. */
 const UNREAD = 'mkfifo pipe && exec 3<>pipe 4>pipe 3>&-; ';
 
-for (const [command, image, details] of COMMANDS) {
+for (const [command, image, failed, unread, details] of COMMANDS) {
   for (const [what, before, to, status, stderr] of [
-    ['is full', '', '> /dev/full', 1, NO_SPACE],
+    ['is full', '', '> /dev/full', failed, NO_SPACE],
     // As a program that SIGPIPE ends: there is no reader.
-    ['has no reader', UNREAD, '>&4', 0, ''],
+    ['has no reader', UNREAD, '>&4', unread, ''],
   ] as const) {
-    test(`decant ${command}: standard output ${what}`, details, ({ folder }) => {
+    test(`decant ${command.replace(/ '.*/, '')}: standard output ${what}`, details, ({ folder }) => {
       const script = `${before}"$1" "$2" ${command} $3 ${to}`;
       const ended = run('bash', ['-c', script, 'bash', process.execPath, cli, image()], { cwd: folder });
       expect(ended).toEqual({ status, stdout: '', stderr });

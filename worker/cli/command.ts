@@ -71,10 +71,10 @@ function requireFolder(): void {
   }
 }
 
-/** Ends the process when standard output fails: with `failed`, or with success if its reader, such as `head`, closed it. */
-function watchPrinting(failed: number): void {
+/** Ends the process when standard output fails: with `failed`, or with `unread` if its reader, such as `head`, has ended. */
+function watchPrinting({ failed, unread }: { failed: number; unread: number }): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
+    if (error.code === 'EPIPE') process.exit(unread);
     report(`Could not write to standard output: ${fileReason(error)}`);
     process.exit(failed);
   });
@@ -94,7 +94,7 @@ const RUNS: { [Name in CommandName]: (command: CommandOf<Name>, context: RunCont
 async function run(command: Command, signal: AbortSignal): Promise<number> {
   // Not for a conversion, which may write its output there, unless it prints a digest.
   if (command.name !== 'convert' || (command.digest && command.output !== STANDARD_OUTPUT))
-    watchPrinting(isTopic(command.name) ? commandEntry(command.name).failed : EXIT_FAILED);
+    watchPrinting(isTopic(command.name) ? commandEntry(command.name) : { failed: EXIT_FAILED, unread: 0 });
   switch (command.name) {
     case 'help':
       (command.topic === undefined ? generalHelp() : helpOf(command.topic)).forEach(print);

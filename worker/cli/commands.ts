@@ -30,6 +30,8 @@ export interface CommandEntry {
   failed: number;
   /** The exit code of wrong usage. */
   wrongUsage: number;
+  /** The exit code if the reader of standard output, such as `head`, has ended; not 0 where 0 says something of the image. */
+  unread: number;
   /** Whether it decodes the disk: workers are started for it while the files are opened. */
   decodes: boolean;
   /** Arguments after `decant`, and what they do. */
@@ -50,6 +52,7 @@ export const EXIT_INTERRUPTED = 130;
 const USUAL = {
   failed: 1,
   wrongUsage: EXIT_USAGE,
+  unread: 0,
   exitCodes: { 0: 'done', 1: 'failed', [EXIT_USAGE]: 'wrong usage' },
 };
 
@@ -98,6 +101,7 @@ export const COMMANDS = {
   compare: {
     failed: 2,
     wrongUsage: EXIT_USAGE,
+    unread: 2,
     exitCodes: {
       0: 'the disks are the same',
       1: 'they differ',
@@ -148,6 +152,7 @@ export const COMMANDS = {
     },
     failed: EXIT_UNCHECKED,
     wrongUsage: EXIT_UNCHECKED,
+    unread: EXIT_UNCHECKED,
     decodes: false,
     examples: [
       ['check disk.qcow2', 'checks the tables and the reference counts'],
