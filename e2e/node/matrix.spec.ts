@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as decant from '../../dist/node.js';
 import { infoJson } from '../../worker/cli/info-report.js';
-import { mapJson } from '../../worker/cli/map-command.js';
+import { mapJson } from '../../worker/cli/map-text.js';
 import { closing } from '../support/closing.js';
 import { start } from '../support/command.js';
 import { hashFile } from '../support/images.js';
