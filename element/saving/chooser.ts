@@ -8,7 +8,7 @@ import type { Queue } from '../queue/queue.js';
 import type { SaveChoices } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
-import { type Images, imagesIn, listChoices, type Survey, selectWay, totalSize, type Way } from '../ways/choices.js';
+import { type Images, imagesIn, listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
 import {
   type Destination,
   destinationsOf,
@@ -131,7 +131,7 @@ export class Chooser implements SaveChoices {
     const destinations = this.#destinations;
     const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.choosingTarget);
     const { output, destination } = isNew ? this.#proposal(images) : before;
-    const choices = listChoices(totalSize(images), output, survey, environment, this.screen);
+    const choices = listChoices(images, output, survey, environment, this.screen);
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const selection = selectWay(choices, before, this.#way, isDue, environment);
     const sources = sourcesOf(opening).map(({ file }) => file.name);

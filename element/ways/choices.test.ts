@@ -9,7 +9,6 @@ import {
   bestChoice,
   type Choice,
   diskChange,
-  diskSize,
   isTooSmall,
   listChoices,
   type Survey,
@@ -65,7 +64,7 @@ const all: Environment = {
 const { screen } = screenIn();
 
 const list = (environment: Partial<Environment>, of: Partial<Survey> = {}, output = raw): Choice[] =>
-  listChoices(diskSize(info), output, { ...survey, ...of }, { ...all, ...environment }, screen);
+  listChoices([{ info }], output, { ...survey, ...of }, { ...all, ...environment }, screen);
 const download = (...args: Parameters<typeof list>): Choice => list(...args).at(-1)!;
 
 test('a folder takes the space of the data, a download the space of the disk', () => {
@@ -323,7 +322,7 @@ test('if the page saves disks itself, the browser is not explored', async () => 
     () => {},
   );
   expect(tried).toEqual([]);
-  expect(listChoices(diskSize(info), raw, survey, environment, screen)).toEqual([{ way: 'host', method: 'host' }]);
+  expect(listChoices([{ info }], raw, survey, environment, screen)).toEqual([{ way: 'host', method: 'host' }]);
 });
 
 test('an estimated speed gives no advice, and the speed of a network is not shown', () => {

@@ -44,7 +44,7 @@ export const knownSize = (images: readonly AnyImage[]): number | undefined =>
   images.some(({ info }) => info.virtualSize === undefined) ? undefined : totalSize(images);
 
 /** The size of all disks, as `diskSize` determines it. */
-export const totalSize = (images: readonly AnyImage[]): number =>
+export const totalSize = (images: readonly Pick<AnyImage, 'info'>[]): number =>
   images.reduce((sum, { info }) => sum + diskSize(info), 0);
 
 /** How the disk is changed: it gets the size that the person has chosen, and its GPT follows, if it may have one. */
@@ -114,11 +114,11 @@ export function isVerified({
 }
 
 /**
- * Lists all ways to save `output`, of disks of `virtualSize` bytes. The browser's save dialog is offered only if no folder can be
+ * Lists all ways to save `output`, the disks of `images`. The browser's save dialog is offered only if no folder can be
  * picked, because the dialog empties an existing file that is picked there.
  */
 export function listChoices(
-  virtualSize: number,
+  images: readonly Pick<AnyImage, 'info'>[],
   output: OutputFormat,
   survey: Survey,
   environment: Environment,
@@ -127,10 +127,12 @@ export function listChoices(
   if (host.output) return [{ way: 'host', method: 'host' }];
   const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
   const bound = survey.complete ? {} : { atLeast: true };
+  const virtualSize = totalSize(images);
+  const infos = images.map(({ info }) => info);
   const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
     const space = method === 'picked' ? survey.data : virtualSize;
-    const work = { info, output, survey, method, virtualSize, isRemote, rates };
+    const work = { infos, output, survey, method, virtualSize, isRemote, rates };
     const quick = isQuickToReadBack(work) ? { isQuickToReadBack: true } : {};
     if (!rates || isRemote) return { way, method, space, ...quick, ...bound, ...more };
     const { converting, finishing, copying } = predict(rates, method, virtualSize, survey.data);

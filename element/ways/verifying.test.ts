@@ -10,7 +10,7 @@ type Work = Parameters<typeof isQuickToReadBack>[0];
 
 /** A raw output of a disk of 10 GB with 4 GB of data, in a file of 2 GB. */
 const WORK: Work = {
-  info: { containers: [], fileSize: 2 * GB },
+  infos: [{ containers: [], fileSize: 2 * GB }],
   output: { compressed: false, size: 10 * GB },
   survey: { data: 4 * GB },
   method: 'stored',
@@ -18,7 +18,7 @@ const WORK: Work = {
   rates: TYPICAL,
   isRemote: false,
 };
-const inContainer = (name: string) => ({ info: { containers: [{ name }], fileSize: 2 * GB } });
+const inContainer = (name: string) => ({ infos: [{ containers: [{ name }], fileSize: 2 * GB }] });
 
 test.each<[string, Partial<Work>, boolean]>([
   ['a file in the storage, which is written quickly', {}, false],
@@ -34,11 +34,11 @@ test.each<[string, Partial<Work>, boolean]>([
   ['a raw disk in bzip2', inContainer('bzip2'), true],
   ['a raw disk in xz', inContainer('xz'), true],
   ['a raw disk in gzip', inContainer('gzip'), false],
-  ['a large image on a server', { isRemote: true, info: { containers: [], fileSize: 8 * GB } }, true],
-  ['a small image on a server', { isRemote: true, info: { containers: [], fileSize: 1 * GB } }, false],
+  ['a large image on a server', { isRemote: true, infos: [{ containers: [], fileSize: 8 * GB }] }, true],
+  ['a small image on a server', { isRemote: true, infos: [{ containers: [], fileSize: 1 * GB }] }, false],
   [
     'a sparse output of a plain image on a server',
-    { isRemote: true, output: { compressed: false }, info: { containers: [], fileSize: 4 * GB } },
+    { isRemote: true, output: { compressed: false }, infos: [{ containers: [], fileSize: 4 * GB }] },
     true,
   ],
   ['a compressed output, which must be decoded', { output: { compressed: true } }, false],

@@ -21,11 +21,11 @@ export const canReadBack = (method: Method): boolean => method !== 'streamed';
 const rounded = (rates: Rates): Rates =>
   Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, 2 ** Math.floor(Math.log2(rate))])) as never;
 
-/** The conversion of a disk. */
+/** The conversion of one or more disks. */
 interface Work {
-  info: Pick<AnyInfo, 'containers' | 'fileSize'>;
+  infos: readonly Pick<AnyInfo, 'containers' | 'fileSize'>[];
   output: Pick<OutputFormat, 'compressed' | 'size'>;
-  /** The bytes of data on the disk. */
+  /** The bytes of data on the disks. */
   survey: { data: number };
   method: Method;
   /** The virtual size, in bytes. */
@@ -36,12 +36,14 @@ interface Work {
 }
 
 /** Whether reading the output back takes less than a tenth of the conversion. */
-export function isQuickToReadBack({ info, output, survey, method, virtualSize, rates, isRemote }: Work): boolean {
+export function isQuickToReadBack({ infos, output, survey, method, virtualSize, rates, isRemote }: Work): boolean {
   if (!canReadBack(method) || !rates) return false;
   const { data } = survey;
   const { converting, finishing } = predict(rounded(rates), method, virtualSize, data);
-  const slow = info.containers.map(({ name }) => virtualSize / (SLOW_CONTAINERS[name] ?? Number.POSITIVE_INFINITY));
-  const coming = isRemote ? (info.fileSize ?? data) / NETWORK : 0;
+  const containers = infos.flatMap((info) => info.containers);
+  const slow = containers.map(({ name }) => virtualSize / (SLOW_CONTAINERS[name] ?? Number.POSITIVE_INFINITY));
+  const stored = infos.reduce((sum, { fileSize }) => sum + (fileSize ?? data / infos.length), 0);
+  const coming = isRemote ? stored / NETWORK : 0;
   const reading = output.compressed ? data / DECODE : (output.size ?? data) / READ;
   return reading < SHARE * (Math.max(converting, coming, ...slow) + finishing);
 }
