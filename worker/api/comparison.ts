@@ -144,7 +144,12 @@ function compareIn(
       operation,
       () => {},
       async (connections) => {
-        const disks = sessions.map(({ image }, at) => ({ image, diskSize: undefined, pool: connections[at]!.ports }));
+        const disks = sessions.map(({ image }, at) => ({
+          image,
+          diskSize: undefined,
+          ranges: undefined,
+          pool: connections[at]!.ports,
+        }));
         const ports = disks.flatMap(({ pool }) => pool);
         client.on(`compared:${operation}`, (detail) => done(detail as ComparisonDone));
         client.on(`differing:${operation}`, (ranges) => differing(ranges as Float64Array));
