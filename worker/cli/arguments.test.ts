@@ -384,8 +384,8 @@ describe('wrong arguments', () => {
     ['convert --digest --resume a b', '--digest does not work with --resume, since'],
     ['digest', 'The image is missing'],
     ['digest a b', "Unexpected argument 'b'"],
-    ['digest --resume a', "Unknown option '--resume'"],
-    ['convert --tree a b', "Unknown option '--tree'"],
+    ['digest --resume a', '--resume is an option of convert, not of digest'],
+    ['convert --tree a b', '--tree is an option of digest, not of convert'],
     ['convert -n --resume a b', '--resume does not work with -n, which writes in place'],
     ...['-n', '--resume', '--sync'].map(
       (option) => [`convert ${option} a b.ovf`, '-n, --resume and --sync need one file as the output'] as const,

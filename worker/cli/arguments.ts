@@ -216,9 +216,6 @@ function refuseUnknownOptions(args: string[], command: CommandName): void {
     const unknown = unknownIn(argument, options);
     if (unknown === undefined) continue;
     const name = unknown.replace(/^--?/, '');
-    const others = ALL_OPTIONS.filter((option) => (unknown.startsWith('--') ? option.name : option.short) === name);
-    const takers = [...new Set(others.flatMap(({ commands = [] }) => commands))];
-    if (takers.length > 0) throw usage(`${unknown} is an option of ${listed(takers, 'and')}, not of ${command}`);
     // Perhaps a dash is missing.
     const typed = argument.slice(argument.startsWith('--') ? 2 : 1).split('=')[0]!;
     const guess = didYouMean(
@@ -226,6 +223,10 @@ function refuseUnknownOptions(args: string[], command: CommandName): void {
       options.map(({ name }) => name),
       '--',
     );
+    const others = ALL_OPTIONS.filter((option) => (unknown.startsWith('--') ? option.name : option.short) === name);
+    const takers = [...new Set(others.flatMap(({ commands = [] }) => commands))];
+    if (takers.length > 0 && (typed === name || guess === undefined))
+      throw usage(`${unknown} is an option of ${listed(takers, 'and')}, not of ${command}`);
     const message = `Unknown option '${unknown}'`;
     throw guess === undefined ? usage(message) : new DecantError('usage', `${message}; ${guess}`);
   }
