@@ -17,7 +17,7 @@ const SEED: u64 = 7;
 fn disk() -> Vec<u8> {
     let mut disk = vec![0; (3 << 20) + 1536];
     let mut fill = |start: usize, len: usize| {
-        disk[start..start + len].iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * at >> 9) as u8 | 1);
+        disk[start..start + len].iter_mut().enumerate().for_each(|(at, byte)| *byte = ((at * at) >> 9) as u8 | 1);
     };
     fill(512, 9000);
     fill((1 << 20) - 4096, 12_288);

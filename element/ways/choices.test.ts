@@ -4,15 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { outputOf, screenIn } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import {
-  advice,
-  bestChoice,
-  type Choice,
-  diskChange,
-  isTooSmall,
-  listChoices,
-  type Survey,
-} from './choices.js';
+import { advice, bestChoice, type Choice, diskChange, isTooSmall, listChoices, type Survey } from './choices.js';
 import { type Environment, explore, newEnvironment } from './environment.js';
 
 /** The free bytes of the private storage. */

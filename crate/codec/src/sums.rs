@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     fn disk(blocks: usize) -> Vec<u8> {
-        (0..blocks * BLOCK).map(|at| if at / BLOCK % 3 == 1 { 0 } else { (at * at >> 7) as u8 }).collect()
+        (0..blocks * BLOCK).map(|at| if at / BLOCK % 3 == 1 { 0 } else { ((at * at) >> 7) as u8 }).collect()
     }
 
     #[test]
