@@ -6,7 +6,8 @@ import { toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
 import type { CompareRequest, ComparisonDone, CrateCompared } from '../messages/coordinator.js';
 import type { Compared, CompareOptions, CompareProgress, DiskRange } from '../public/types.js';
-import { type ConversionContext, failureOf, withWorkers } from './conversion-run.js';
+import { type ConversionContext, failureOf } from './conversion-disks.js';
+import { withWorkers } from './conversion-run.js';
 import { settleMemory } from './options.js';
 
 type Options = CompareOptions & { signal: AbortSignal };

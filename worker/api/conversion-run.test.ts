@@ -10,7 +10,8 @@ import { DecantError } from '../errors/errors.js';
 import type { Converted, ConvertRequest } from '../messages/coordinator.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputTarget } from '../targets/output-target.js';
-import { type ConversionContext, convertInto } from './conversion-run.js';
+import type { ConversionContext } from './conversion-disks.js';
+import { convertInto } from './conversion-run.js';
 import { infoOf } from './info.test-support.js';
 import type { Platform } from './platform.js';
 

@@ -2,23 +2,12 @@
 // failure.
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
-import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Connection, Pool } from '../client-side/pool.js';
-import {
-  cancelled,
-  DecantError,
-  type ErrorKind,
-  type Fields,
-  orCancelled,
-  toDecantError,
-  toTargetError,
-} from '../errors/errors.js';
-import { shownText } from '../errors/shown.js';
+import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import { anyOf, withListener } from '../errors/signals.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type {
   Converted,
-  ConvertedDisk,
   ConvertSettings,
   CrateProgress,
   DigestKind,
@@ -27,20 +16,12 @@ import type {
 } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
-import type {
-  AnyInfo,
-  DiskDigest,
-  Network,
-  Notice,
-  Progress,
-  ReadableOutput,
-  Result,
-  Verified,
-} from '../public/types.js';
+import type { Network, Progress, ReadableOutput, Result, Verified } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
+import { type ConversionContext, disksOf, failureOf, sumOf, totalSize } from './conversion-disks.js';
+import { resultOf } from './conversion-result.js';
 import { identityOf } from './identity.js';
-import { isMet, isOfDisk } from './notice-rules.js';
 import { settleMemory } from './options.js';
 import { type ChosenFormat, chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
@@ -53,18 +34,6 @@ const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'mi
 export const DIFFERS = 'verify-differs';
 export const UNREADABLE = 'verify-unreadable';
 const WRONG = [DIFFERS, UNREADABLE];
-
-export interface ConversionContext {
-  platform: Platform;
-  setup: ImageSetup;
-  sessions: ImageSessions;
-  info: AnyInfo;
-  /** The images of further disks. */
-  more?: ConversionContext[];
-}
-
-/** The contexts of all disks, in their order in the output. */
-const disksOf = (conversion: ConversionContext): ConversionContext[] => [conversion, ...(conversion.more ?? [])];
 
 /** The options of a conversion that can be cancelled: at least by closing the image. */
 export type CancellableOptions = ConvertOptions & { signal: AbortSignal };
@@ -288,12 +257,6 @@ async function orRemoved<T>(target: OutputTarget, work: Promise<T>): Promise<T> 
   }
 }
 
-/** The size of all disks in bytes; `undefined` if it is known only at the end. */
-function totalSize(disks: ConversionContext[], determined: (number | undefined)[]): number | undefined {
-  const sizes = disks.map(({ info }, at) => info.virtualSize ?? determined[at]);
-  return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
-}
-
 /** What is written, and how. */
 interface Plan {
   settings: ConvertSettings;
@@ -402,33 +365,6 @@ async function ofDisk<T>(conversion: ConversionContext, at: number, work: Promis
     const error = toDecantError(thrown);
     throw error.kind === 'cancelled' ? thrown : failureOf(conversion, error, at);
   });
-}
-
-/** Returns `error`; if it is that of one of several disks, as the core states if `at` does not, with the name of the disk. */
-export function failureOf(conversion: ConversionContext, error: DecantError, at?: number): DecantError {
-  const disks = disksOf(conversion);
-  const { kind, code, message, fields, cause } = error;
-  const { diskNumber, ...others } = fields;
-  const number = at ?? (typeof diskNumber === 'number' ? diskNumber - 1 : undefined);
-  if (number === undefined || disks.length === 1) return error;
-  const named = withDisk(others, disks[number]!);
-  return new DecantError(kind, `${titleOf(disks, number)}: ${message}`, { code, fields: named, cause });
-}
-
-/** Adds the name of the disk to `fields`, if it has one. */
-function withDisk(fields: Fields, disk: ConversionContext): Fields {
-  const name = nameOf(disk);
-  return name === undefined ? fields : { ...fields, disk: name };
-}
-
-/** The name of a disk, without folders. */
-const nameOf = ({ info: { name } }: ConversionContext): string | undefined => name?.slice(name.lastIndexOf('/') + 1);
-
-/** What messages call disk number `at` of several. */
-function titleOf(disks: ConversionContext[], at: number): string {
-  const name = nameOf(disks[at]!);
-  const which = `disk ${at + 1} of ${disks.length}`;
-  return name === undefined ? `${which[0]!.toUpperCase()}${which.slice(1)}` : `'${shownText(name)}', ${which}`;
 }
 
 /** Prepares the target. Resolves to what the coordinator opens. */
@@ -571,81 +507,6 @@ async function send(
   meter.sent();
   return written;
 }
-
-/** The sum of a field of all disks. */
-const sumOf = (disks: ConvertedDisk[], name: 'virtualSize' | 'diskSize' | 'lostRanges' | 'lostBytes'): number =>
-  disks.reduce((sum, disk) => sum + disk[name], 0);
-
-function resultOf(
-  target: OutputTarget,
-  conversion: ConversionContext,
-  chosen: ChosenFormat,
-  { progress, outputSize, disks }: Converted,
-  bytesWritten: number,
-  time: Result['time'],
-  verified: Verified | undefined,
-): Result {
-  const { engineReason, workers } = conversion.setup;
-  const contexts = disksOf(conversion);
-  const isOne = contexts.length === 1;
-  const unnoticed = [...new Set(contexts.flatMap(({ setup }) => setup.sources.unnoticed))];
-  const noticesOf = ({ info }: ConversionContext, at: number): Notice[] => {
-    const found = [
-      ...info.safety.filter((notice) => isOfDisk(notice) && !isMet(notice, chosen)),
-      ...disks[at]!.notices,
-    ];
-    if (isOne) return found;
-    const title = titleOf(contexts, at);
-    return found.map(({ code, fields, message }) => ({
-      code,
-      fields: withDisk(fields, contexts[at]!),
-      message: `${title}: ${message}`,
-    }));
-  };
-  const rewrittenOf = ({ rewritten }: ConvertedDisk, at: number) =>
-    rewritten.map((range) => ({ ...range, disk: at + 1 }));
-  const lostOf = ({ lost }: ConvertedDisk, at: number) => lost.map((range) => ({ ...range, disk: at + 1 }));
-  return {
-    virtualSize: sumOf(disks, 'virtualSize'),
-    rewritten: isOne ? disks[0]!.rewritten : disks.flatMap(rewrittenOf),
-    outputSize,
-    bytesRead: progress.read,
-    bytesWritten,
-    holeBytes: target.isAllocated ? 0 : outputSize - bytesWritten,
-    notices: [...contexts.flatMap(noticesOf), ...unnoticed.map(unverified), ...(target.notices ?? [])],
-    sourceVerified: unnoticed.length === 0,
-    ...(verified && { verified }),
-    confirmed: target.isConfirmed ?? true,
-    lost: isOne ? disks[0]!.lost : disks.flatMap(lostOf),
-    lostRanges: sumOf(disks, 'lostRanges'),
-    lostBytes: sumOf(disks, 'lostBytes'),
-    ...(target.copy && { copy: target.copy }),
-    ...(target.sha256 !== undefined && { sha256: target.sha256 }),
-    ...digestsOf(disks),
-    unusedCompanions: unusedBy(contexts),
-    engine: isOne ? conversion.setup.engine : 'workers',
-    engineReason: isOne ? engineReason : 'several disks',
-    workers,
-    time,
-  };
-}
-
-/** The digest of the disk, or of each of several, if it was computed. */
-function digestsOf(disks: ConvertedDisk[]): Pick<Result, 'digest' | 'digests'> {
-  const found = disks.flatMap(({ digest, lost, lostRanges, lostBytes }): DiskDigest[] =>
-    digest ? [{ sha256: digest.hash, size: digest.size, lost, lostRanges, lostBytes }] : [],
-  );
-  if (found.length === 0) return {};
-  return disks.length === 1 ? { digest: found[0]! } : { digests: found };
-}
-
-/** The companions that no disk refers to, except those that are images of the other disks. */
-function unusedBy(contexts: ConversionContext[]): string[] {
-  const unused = contexts.map(({ info }) => info.unusedCompanions);
-  return unused[0]!.filter((name) => unused.every((names) => names.includes(name)));
-}
-
-const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });
 
 /** Resolves to the result of `work`. Its failure becomes an error of kind `target`. */
 export async function orTargetFailure<T>(work: T | Promise<T>): Promise<T> {

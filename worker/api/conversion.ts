@@ -8,9 +8,9 @@ import type { Kept, Result } from '../public/types.js';
 import { abandonOutput, canBeReadBack, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 import { needless } from '../targets/output-target.js';
+import type { ConversionContext } from './conversion-disks.js';
 import {
   type CancellableOptions,
-  type ConversionContext,
   orDiscarded,
   orTargetFailure,
   type RunOptions,

@@ -4,7 +4,8 @@ import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { DiskDigest, DiskDigestOptions, TreeDigest } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
-import { type ConversionContext, convertInto } from './conversion-run.js';
+import type { ConversionContext } from './conversion-disks.js';
+import { convertInto } from './conversion-run.js';
 
 /** A target that keeps nothing. */
 const nowhere: OutputTarget = {

@@ -5,7 +5,8 @@ import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js'
 import { DecantError, orCancelled } from '../errors/errors.js';
 import type { Progress } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
-import { type CancellableOptions, type ConversionContext, convertInto } from './conversion-run.js';
+import type { ConversionContext } from './conversion-disks.js';
+import { type CancellableOptions, convertInto } from './conversion-run.js';
 import { UnpackedFile } from './unpacking.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */

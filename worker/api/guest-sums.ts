@@ -3,7 +3,8 @@
 import type { Converted } from '../messages/coordinator.js';
 import type { Progress } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
-import { type ConversionContext, convertInto, type Summing } from './conversion-run.js';
+import type { ConversionContext } from './conversion-disks.js';
+import { convertInto, type Summing } from './conversion-run.js';
 
 /** The part of a disk that has one sum, in bytes. */
 export const SUMMED = 1 << 20;

@@ -36,7 +36,7 @@ import type {
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/output-target.js';
 import { convertImage, keptOf } from './conversion.js';
-import type { ConversionContext } from './conversion-run.js';
+import type { ConversionContext } from './conversion-disks.js';
 import { describesMachine, withHardware } from './machine-hardware.js';
 import { checkCall, checkConversion, checkFileOptions, checkMeasurement, checkSpooled, settleSize } from './options.js';
 import { loadPlaces } from './output-format.js';
