@@ -251,8 +251,9 @@ async function orRemoved<T>(target: OutputTarget, work: Promise<T>): Promise<T> 
     return await work;
   } catch (thrown) {
     const error = toDecantError(thrown);
-    if (!WRONG.includes(error.code) && error.kind !== 'cancelled') throw error;
-    const left: unknown = await target.remove?.().catch((thrown) => thrown);
+    const isWrong = WRONG.includes(error.code);
+    if (!isWrong && error.kind !== 'cancelled') throw error;
+    const left: unknown = await target.remove?.(isWrong).catch((thrown) => thrown);
     throw left instanceof DecantError ? withLeft(error, left) : error;
   }
 }

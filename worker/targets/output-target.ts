@@ -74,8 +74,11 @@ export interface OutputTarget {
    * are opened by `open`.
    */
   readBack?(size: number, open: OpenReadable): Promise<OpenedSource | undefined>;
-  /** Removes the output after `commit`, since it is wrong. Fails with a `DecantError` that names what stays. */
-  remove?(): Promise<void>;
+  /**
+   * Removes the output after `commit`, since it is wrong (`isWrong`), or since its verification was cancelled. Fails with a `DecantError`
+   * that names what stays.
+   */
+  remove?(isWrong: boolean): Promise<void>;
   /**
    * Removes everything that `prepare` created, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
    * that names what stays. If `keep` is true, progress that can be resumed stays.

@@ -72,8 +72,11 @@ export class PickedTarget implements OutputTarget {
     return sourceOf(this.written!);
   }
 
-  async remove(): Promise<void> {
-    throw new DecantError('target', `'${this.handle.name}' was replaced by the faulty disk`);
+  async remove(isWrong: boolean): Promise<void> {
+    const now = isWrong
+      ? 'was replaced by the faulty disk'
+      : 'was already replaced by the new disk, which is not verified';
+    throw new DecantError('target', `'${this.handle.name}' ${now}`);
   }
 
   async discard(reason: DecantError): Promise<void> {
@@ -145,13 +148,11 @@ export class FolderTarget implements OutputTarget {
     return this.#picked!.readBack();
   }
 
-  async remove(): Promise<void> {
-    if (!this.#complete) return this.#picked!.remove();
+  async remove(isWrong: boolean): Promise<void> {
+    if (!this.#complete) return this.#picked!.remove(isWrong);
     if (await this.#remove(this.#complete)) return;
-    throw new DecantError(
-      'target',
-      `'${this.name}' with the faulty disk could not be removed from '${this.folder.name}'`,
-    );
+    const disk = isWrong ? 'the faulty disk' : 'a disk that is not verified';
+    throw new DecantError('target', `'${this.name}' with ${disk} could not be removed from '${this.folder.name}'`);
   }
 
   async discard(reason: DecantError): Promise<void> {
