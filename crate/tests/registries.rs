@@ -91,15 +91,15 @@ fn package() -> String {
     }
     text += "];\n\n/** What Decant writes, in the order in which it is offered. The first extension is that of new files. */\n";
     text += "export const OUTPUTS: readonly {\n  name: string;\n  aliases: string[];\n  extensions: string[];\n";
-    text += "  /** Whether a file may have several disks. */\n  severalDisks: boolean;\n  /** The format of the disk in a file: its own, unless the output is a container. */\n  content: string;\n}[] = [\n";
+    text += "  /** Whether a file may have several disks. */\n  severalDisks: boolean;\n  /** The format of the disk in a file: its own, unless the output is a container. */\n  content: string;\n  /** The number of containers around the disk. */\n  containers: number;\n}[] = [\n";
     for format in OUTPUT_FORMATS {
         let several =
             (format.layout)(512, &Options::recommended(format)).unwrap().with_disks(&[512]).unwrap().is_some();
-        let OutputFormat { name, aliases, extensions, content, .. } = format;
+        let OutputFormat { name, aliases, extensions, content, containers, .. } = format;
         let (aliases, extensions) = (list(aliases.iter().copied()), list(extensions.iter().copied()));
         let _ = writeln!(
             text,
-            "  {{ name: {}, aliases: {aliases}, extensions: {extensions}, severalDisks: {several}, content: {} }},",
+            "  {{ name: {}, aliases: {aliases}, extensions: {extensions}, severalDisks: {several}, content: {}, containers: {containers} }},",
             quoted(name),
             quoted(content)
         );

@@ -1,5 +1,6 @@
 // Outputs that are read back: what they are compared with, and outputs that change before they are read.
 
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -66,6 +67,25 @@ function flip(path: string, offset: number): void {
   readSync(file, byte, 0, 1, offset);
   writeSync(file, Buffer.of(byte[0]! ^ 1), 0, 1, offset);
   closeSync(file);
+}
+
+/** Files with which a disk may begin. */
+const STARTS: Record<string, string> = {
+  'a tar archive': 'tar -cf - given.raw',
+  'a gzip file': 'gzip -1c given.raw',
+  'a zip archive': 'zip -q - given.raw',
+  'a qcow2': 'qemu-img convert -f raw -O qcow2 given.raw q && cat q && rm q',
+};
+for (const [what, script] of Object.entries(STARTS)) {
+  test(`a disk that begins like ${what} is read back from compressed outputs`, async ({ folder }) => {
+    diskIn(folder);
+    const path = join(folder, 'start.raw');
+    execFileSync('bash', ['-ec', `(${script}) > start.raw; truncate -s %512 start.raw`], { cwd: folder });
+    for (const format of ['raw', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz'])
+      expect((await verifying(path, join(folder, 'out'), { format })).verified, format).toMatchObject({
+        method: 'read-back',
+      });
+  });
 }
 
 const FORMATS = ['raw', 'qcow2', 'vmdk', 'vpc', 'vhdx', 'vdi', 'raw.gz', 'raw.zst', 'raw.xz', 'ova'];

@@ -41,13 +41,15 @@ export function newVerification(disks: ConversionContext[]): Verification {
 
 /** The settings that open disk number `disk` of an output in the format `chosen`, if it has several. */
 function settingsFor({ name }: ChosenFormat, disk: number | undefined): ImageSettings {
-  const { content } = OUTPUTS.find((output) => output.name === name)!;
-  const isContainer = content !== name;
+  const { content, containers } = OUTPUTS.find((output) => output.name === name)!;
+  const isContainer = containers > 0;
   return {
     // Any other format is recognised in the container.
     format: isContainer && content !== 'raw' ? undefined : content,
     // Otherwise the container would be the raw disk.
     unpack: isContainer && content === 'raw',
+    // The disk may begin like a container.
+    containers,
     disk,
     isChosen: false,
     salvage: false,

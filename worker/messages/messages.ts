@@ -37,6 +37,8 @@ export interface ImageSpec {
   spool: boolean;
   /** Whether the stated format is that of the content of the file's containers. */
   unpack: boolean;
+  /** The number of containers around the disk, if it is known. */
+  containers?: number | undefined;
   /** What the configuration of a virtual machine states for the image. */
   stated?: StatedDisk | undefined;
 }

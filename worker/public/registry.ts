@@ -91,18 +91,34 @@ export const OUTPUTS: readonly {
   severalDisks: boolean;
   /** The format of the disk in a file: its own, unless the output is a container. */
   content: string;
+  /** The number of containers around the disk. */
+  containers: number;
 }[] = [
-  { name: 'raw', aliases: [], extensions: ['.raw', '.img', '.dd', '.bin'], severalDisks: false, content: 'raw' },
-  { name: 'qcow2', aliases: [], extensions: ['.qcow2'], severalDisks: false, content: 'qcow2' },
-  { name: 'vmdk', aliases: [], extensions: ['.vmdk'], severalDisks: false, content: 'vmdk' },
-  { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'], severalDisks: false, content: 'vpc' },
-  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'], severalDisks: false, content: 'vhdx' },
-  { name: 'vdi', aliases: [], extensions: ['.vdi'], severalDisks: false, content: 'vdi' },
-  { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'], severalDisks: false, content: 'raw' },
-  { name: 'raw.zst', aliases: [], extensions: ['.raw.zst', '.zst'], severalDisks: false, content: 'raw' },
-  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'], severalDisks: false, content: 'raw' },
-  { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'], severalDisks: false, content: 'raw' },
-  { name: 'ova', aliases: [], extensions: ['.ova'], severalDisks: true, content: 'vmdk' },
+  {
+    name: 'raw',
+    aliases: [],
+    extensions: ['.raw', '.img', '.dd', '.bin'],
+    severalDisks: false,
+    content: 'raw',
+    containers: 0,
+  },
+  { name: 'qcow2', aliases: [], extensions: ['.qcow2'], severalDisks: false, content: 'qcow2', containers: 0 },
+  { name: 'vmdk', aliases: [], extensions: ['.vmdk'], severalDisks: false, content: 'vmdk', containers: 0 },
+  { name: 'vpc', aliases: ['vhd'], extensions: ['.vhd', '.avhd'], severalDisks: false, content: 'vpc', containers: 0 },
+  { name: 'vhdx', aliases: [], extensions: ['.vhdx', '.avhdx'], severalDisks: false, content: 'vhdx', containers: 0 },
+  { name: 'vdi', aliases: [], extensions: ['.vdi'], severalDisks: false, content: 'vdi', containers: 0 },
+  { name: 'raw.gz', aliases: [], extensions: ['.raw.gz', '.gz'], severalDisks: false, content: 'raw', containers: 1 },
+  {
+    name: 'raw.zst',
+    aliases: [],
+    extensions: ['.raw.zst', '.zst'],
+    severalDisks: false,
+    content: 'raw',
+    containers: 1,
+  },
+  { name: 'raw.xz', aliases: [], extensions: ['.raw.xz', '.xz'], severalDisks: false, content: 'raw', containers: 1 },
+  { name: 'tar.gz', aliases: [], extensions: ['.tar.gz', '.tgz'], severalDisks: false, content: 'raw', containers: 2 },
+  { name: 'ova', aliases: [], extensions: ['.ova'], severalDisks: true, content: 'vmdk', containers: 1 },
 ];
 
 /**

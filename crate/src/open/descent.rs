@@ -122,6 +122,13 @@ impl<'a> Descent<'a> {
             {
                 return Err(self.place().map_or_else(empty_stream, |place| empty_file(None).within(place)));
             }
+            if self.options.is_some_and(|options| options.containers == Some(self.containers.len())) {
+                level = match level {
+                    Level::File(source, FileType::Container(_)) => Level::File(source, FileType::Unknown),
+                    Level::Stream(stream, FileType::Container(_)) => Level::Stream(stream, FileType::Unknown),
+                    other => other,
+                };
+            }
             let (Level::File(_, FileType::Container(container)) | Level::Stream(_, FileType::Container(container))) =
                 level
             else {

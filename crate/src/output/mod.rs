@@ -42,6 +42,8 @@ pub struct OutputFormat {
     pub extensions: &'static [&'static str],
     /// The format of the disk in its files: its own, unless the output is a container.
     pub content: &'static str,
+    /// The number of containers around the disk.
+    pub containers: usize,
     /// Its options.
     pub options: &'static [FormatOption],
     /// Other options of `qemu-img`, with the only value that Decant writes. They are accepted, but not offered.

@@ -13,6 +13,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     // Not `.img` first: browsers warn that it is a dangerous file on Windows and macOS.
     extensions: raw_disk::FORMAT.extensions,
     content: "raw",
+    containers: 0,
     options: &[],
     implied: &[&options::OF_FILE],
     recommended: &[],

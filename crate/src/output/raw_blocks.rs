@@ -31,6 +31,7 @@ const FORMAT: OutputFormat = OutputFormat {
     hint: "",
     extensions: &[],
     content: "raw",
+    containers: 1,
     options: &[],
     implied: &[],
     recommended: &[],

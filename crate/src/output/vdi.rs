@@ -25,6 +25,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For VirtualBox",
     extensions: vdi::FORMAT.extensions,
     content: "vdi",
+    containers: 0,
     options: &[FormatOption::new("static", &["off", "on"]), FormatOption::UUID],
     implied: &[&options::OF_FILE],
     recommended: &[],

@@ -24,6 +24,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For VMware and VirtualBox",
     extensions: vmdk::FORMAT.extensions,
     content: "vmdk",
+    containers: 0,
     options: &[
         FormatOption::required("subformat", &["streamOptimized"]),
         FormatOption::new("adapter_type", &["lsilogic", "buslogic", "ide", "legacyESX"]),

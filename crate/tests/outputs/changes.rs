@@ -162,6 +162,7 @@ fn read_back(output: &Output, file: &[u8], disk: &[u8]) -> Result<bool> {
     let options = OpenOptions {
         format: (content == output.name || content == "raw").then(|| content.to_owned()),
         unpack: content == "raw" && content != output.name,
+        containers: Some(output.format().containers),
         ..OpenOptions::default()
     };
     let work = async move {

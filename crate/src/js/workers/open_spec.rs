@@ -41,6 +41,8 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     fn unpack(this: &OpenSpec) -> bool;
     #[wasm_bindgen(method, getter)]
+    fn containers(this: &OpenSpec) -> Option<usize>;
+    #[wasm_bindgen(method, getter)]
     fn stated(this: &OpenSpec) -> Option<StatedSpec>;
 
     /// `{ parents, isRaw, capacity? }`: a serialized [`StatedDisk`].
@@ -112,6 +114,7 @@ impl OpenSpec {
             check_manifest: self.check_manifest(),
             spool: self.spool(),
             unpack: self.unpack(),
+            containers: self.containers(),
             stated: self.stated().map_or_else(StatedDisk::default, |stated| stated.read()),
             in_place: Some(in_place),
         };

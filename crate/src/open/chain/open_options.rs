@@ -39,6 +39,9 @@ pub struct OpenOptions {
     pub stated: StatedDisk,
     /// Whether the stated format, which must be raw, is that of the content of the file's containers.
     pub unpack: bool,
+    /// The number of containers around the disk, if it is known: the content of the last one is the disk, even if it begins like a
+    /// container. `None`: all that are recognised.
+    pub containers: Option<usize>,
     /// What decodes a compressed file whose content must be read at any position. `None`: it has to be unpacked.
     pub in_place: Option<InPlace>,
 }

@@ -26,6 +26,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "A virtual machine",
     extensions: &[".ova"],
     content: "vmdk",
+    containers: 1,
     options: &[
         FormatOption::open("cpus", &["2"], "a number from 1 to 65534", |text| {
             Hardware::cpus_of(text).map(|count| count.to_string())

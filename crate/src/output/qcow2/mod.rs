@@ -25,6 +25,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For KVM, Proxmox and OpenStack",
     extensions: &[".qcow2"],
     content: "qcow2",
+    containers: 0,
     options: &[
         FormatOption::new("compress", &["off", "on"]),
         FormatOption::new(

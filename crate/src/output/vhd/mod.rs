@@ -19,6 +19,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For Azure",
     extensions: vhd::FORMAT.extensions,
     content: "vpc",
+    containers: 0,
     options: &[FormatOption::new("subformat", &["fixed", "dynamic"]), FormatOption::new("force_size", &["on"])],
     implied: &[&options::OF_FILE],
     recommended: &[],

@@ -25,6 +25,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For Hyper-V",
     extensions: vhdx::FORMAT.extensions,
     content: "vhdx",
+    containers: 0,
     options: &[
         FormatOption::new("subformat", &["dynamic", "fixed"]),
         FormatOption::new("block_size", &["0", "1M", "2M", "4M", "8M", "16M", "32M", "64M", "128M", "256M"]),
