@@ -16,6 +16,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a folder").to_owned()
 }
 
+/// An object in an array, on one line if it fits, as Biome formats it.
+fn object(fields: &[String]) -> String {
+    let line = format!("  {{ {} }},\n", fields.join(", "));
+    if line.trim_end().len() <= 120 { line } else { format!("  {{\n    {},\n  }},\n", fields.join(",\n    ")) }
+}
+
 /// A text of TypeScript: its names and extensions have no characters that need escapes.
 fn quoted(text: &str) -> String {
     format!("'{text}'")
@@ -96,13 +102,14 @@ fn package() -> String {
         let several =
             (format.layout)(512, &Options::recommended(format)).unwrap().with_disks(&[512]).unwrap().is_some();
         let OutputFormat { name, aliases, extensions, content, containers, .. } = format;
-        let (aliases, extensions) = (list(aliases.iter().copied()), list(extensions.iter().copied()));
-        let _ = writeln!(
-            text,
-            "  {{ name: {}, aliases: {aliases}, extensions: {extensions}, severalDisks: {several}, content: {}, containers: {containers} }},",
-            quoted(name),
-            quoted(content)
-        );
+        text += &object(&[
+            format!("name: {}", quoted(name)),
+            format!("aliases: {}", list(aliases.iter().copied())),
+            format!("extensions: {}", list(extensions.iter().copied())),
+            format!("severalDisks: {several}"),
+            format!("content: {}", quoted(content)),
+            format!("containers: {containers}"),
+        ]);
     }
     let names: Vec<_> = MODULES.iter().map(|module| quoted(module.name())).collect();
     text += "];\n\n/**\n * A codec whose wasm, `NAME.wasm`, is loaded only for images, files and outputs that need it. `crypt` has ciphers and\n";
