@@ -543,11 +543,9 @@ fn damaged_qcow2_images_are_judged_as_by_qemu() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Changes an entry of a table: to that of another, to another cluster, or by some bits.
-fn change_entry(image: &mut Qcow2, random: &mut Random) {
-    let cluster = image.cluster();
-    let tables = [image.l1(), image.l2(), image.refcount_table(), image.refcount_block()];
-    let entry = |random: &mut Random| (random.pick(&tables) + 8 * random.below(24)).min(image.0.len() - 8);
+/// Changes an entry of one of `tables`: to that of another, to a cluster of `cluster` bytes, or by some bits.
+fn change_entry(image: &mut Qcow2, tables: &[usize], cluster: usize, random: &mut Random) {
+    let entry = |random: &mut Random| (random.pick(tables) + 8 * random.below(24)).min(image.0.len() - 8);
     let (at, other) = (entry(random), entry(random));
     let value = match random.below(5) {
         0 => image.number(other),
@@ -567,12 +565,16 @@ fn random_changes_of_qcow2_are_judged_as_by_qemu() {
         let mut random = Random::new(seed);
         let base = &bases[random.below(bases.len())];
         let mut image = Qcow2::read(&base.path);
-        (0..=random.below(3)).for_each(|_| change_entry(&mut image, &mut random));
+        // A change may make another place of them.
+        let tables = [image.l1(), image.l2(), image.refcount_table(), image.refcount_block()];
+        let cluster = image.cluster();
+        (0..=random.below(3)).for_each(|_| change_entry(&mut image, &tables, cluster, &mut random));
         let (own, qemu) = base.compared(&image);
         // Decant adds what it does not read, and QEMU does.
         let is_right = match (&own, qemu) {
             (Ok(own), Some(qemu)) => *own == qemu || (own.corruptions, qemu.corruptions) == (1, 0),
-            (_, None) => own.is_err(),
+            // Both end with the exit code of a check that could not be done.
+            (own, None) => own.as_ref().map_or(true, |own| own.unchecked > 0),
             (Err(_), _) => false,
         };
         assert!(is_right, "seed {seed}, {}: {own:?}, QEMU {qemu:?}", base.name);
