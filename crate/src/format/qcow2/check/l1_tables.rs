@@ -15,6 +15,8 @@ const MOST_TABLES: usize = 1 << 23;
 pub(super) struct TableUse {
     /// From the L1 table of the active disk.
     pub(super) active: u64,
+    /// Those of them in which the flag "copied" counts: QEMU reads no table at offset 0.
+    pub(super) copied: u64,
     pub(super) all: u64,
 }
 
@@ -89,6 +91,7 @@ impl Check {
             if offset < disk.source.size() {
                 let count = tables.entry(offset).or_default();
                 count.active += u64::from(is_active);
+                count.copied += u64::from(is_active && offset != 0);
                 count.all += 1;
             }
             if tables.len() > MOST_TABLES {

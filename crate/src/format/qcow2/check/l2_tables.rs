@@ -97,7 +97,7 @@ impl Check {
         }
         // The clusters of a data file have no refcounts.
         let refcount = if has_data_file { Some(1) } else { self.stored.of(offset / self.cluster) };
-        self.compare_copied(entry, refcount, uses.active, place, "L2");
+        self.compare_copied(entry, refcount, uses.copied, place, "L2");
         if (bitmap >> 32) & bitmap != 0 {
             self.refuse(uses.all, place, BOTH);
         }
