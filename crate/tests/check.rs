@@ -565,16 +565,16 @@ fn random_changes_of_qcow2_are_judged_as_by_qemu() {
         let mut random = Random::new(seed);
         let base = &bases[random.below(bases.len())];
         let mut image = Qcow2::read(&base.path);
-        // A change may make another place of them.
-        let tables = [image.l1(), image.l2(), image.refcount_table(), image.refcount_block()];
+        // A change may make another place of them. An image without data has no L2 table, and the header is at offset 0.
+        let mut tables = vec![image.l1(), image.l2(), image.refcount_table(), image.refcount_block()];
+        tables.retain(|&at| at > 0);
         let cluster = image.cluster();
         (0..=random.below(3)).for_each(|_| change_entry(&mut image, &tables, cluster, &mut random));
         let (own, qemu) = base.compared(&image);
         // Decant adds what it does not read, and QEMU does.
         let is_right = match (&own, qemu) {
             (Ok(own), Some(qemu)) => *own == qemu || (own.corruptions, qemu.corruptions) == (1, 0),
-            // Both end with the exit code of a check that could not be done.
-            (own, None) => own.as_ref().map_or(true, |own| own.unchecked > 0),
+            (_, None) => own.is_err(),
             (Err(_), _) => false,
         };
         assert!(is_right, "seed {seed}, {}: {own:?}, QEMU {qemu:?}", base.name);
