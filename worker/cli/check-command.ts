@@ -6,15 +6,14 @@ import type { CommandOf } from './arguments.js';
 import { EXIT_CORRUPT, EXIT_LEAKS, EXIT_UNCHECKED } from './commands.js';
 import { shownInput } from './operands.js';
 import { print, report } from './printing.js';
-import { ProgressLine } from './progress.js';
+import { progressLine } from './progress.js';
 import { type RunContext, withDisk } from './run-context.js';
 
 /** Checks the image that the command names, and prints what it finds. Returns the exit code. */
 export const checkImage = (command: CommandOf<'check'>, context: RunContext): Promise<number> =>
   withDisk(command, context, async (image) => {
     if (image.streamed) throw isStreamed();
-    const shows = !command.quiet && (command.progress || process.stderr.isTTY);
-    const line = shows ? new ProgressLine(process.stderr) : undefined;
+    const line = progressLine(command);
     const onProgress = (share: number) => line?.share(share);
     const checking = image.check({ deep: true, signal: context.signal, onProgress });
     const { file, findings } = await checking.finally(() => line?.end());

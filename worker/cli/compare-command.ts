@@ -9,6 +9,7 @@ import { spoolFolder } from '../targets/node/spool-file.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
 import { MAX_LISTED, print, report, reportLost, reportUnlisted } from './printing.js';
+import { progressLine } from './progress.js';
 import { type RunContext, withDisk } from './run-context.js';
 
 type CompareCommand = CommandOf<'compare'>;
@@ -95,19 +96,19 @@ async function printText(command: CompareCommand, one: Image, two: Image, contex
     if (offset >= Math.min(...sizes)) warn();
     say(`Content mismatch at offset ${Math.floor(offset / SECTOR) * SECTOR}!`);
   };
-  const line = new ShareLine(command);
+  const line = progressLine(command);
   const compared = await one
     .compare(two, {
       strict,
       firstOnly: quiet,
       signal: context.signal,
       onProgress: ({ fraction, offset }) => {
-        line.show(fraction);
+        line?.share(fraction);
         // Another allocation may come before, which is known at the end.
         if (offset !== undefined && !strict) mismatch(offset);
       },
     })
-    .finally(() => line.end());
+    .finally(() => line?.end());
   const { offset, differentBytes, differentRanges, allocationOffset, same, lostRanges } = compared;
   if (allocationOffset !== undefined && !(offset! < allocationOffset))
     say(`Strict mode: Offset ${allocationOffset} block status mismatch!`);
@@ -131,7 +132,7 @@ async function printJson(command: CompareCommand, one: Image, two: Image, contex
   const say = (line: string) => {
     if (!quiet) print(line);
   };
-  const line = new ShareLine(command);
+  const line = progressLine(command);
   let last: string | undefined;
   const begin = () => {
     say('{');
@@ -148,9 +149,9 @@ async function printJson(command: CompareCommand, one: Image, two: Image, contex
     .compare(two, {
       ...{ strict, signal: context.signal },
       ...(all && { onRanges: list }),
-      onProgress: ({ fraction }) => line.show(fraction),
+      onProgress: ({ fraction }) => line?.share(fraction),
     })
-    .finally(() => line.end());
+    .finally(() => line?.end());
   if (last === undefined) begin();
   else say(last);
   if (all) say('    ],');
@@ -166,26 +167,4 @@ async function printJson(command: CompareCommand, one: Image, two: Image, contex
   };
   for (const row of JSON.stringify(rest, undefined, 4).split('\n').slice(1)) say(row);
   return settled(compared, quiet);
-}
-
-/** The line of progress on standard error. */
-class ShareLine {
-  #shown = '';
-  readonly #shows: boolean;
-
-  constructor({ progress, quiet }: CompareCommand) {
-    this.#shows = !quiet && (progress || process.stderr.isTTY);
-  }
-
-  show(fraction: number): void {
-    const text = `    (${(fraction * 100).toFixed(2)}/100%)`;
-    if (!this.#shows || text === this.#shown) return;
-    this.#shown = text;
-    process.stderr.write(`\r${text}`);
-  }
-
-  /** Ends the line. */
-  end(): void {
-    if (this.#shown !== '') process.stderr.write('\n');
-  }
 }

@@ -14,7 +14,7 @@ import { type ConvertCommand, optionsFor } from './command-output.js';
 import { reportTime } from './digest-text.js';
 import { shownInput } from './operands.js';
 import { report, reportLost, reportUnlisted } from './printing.js';
-import { ProgressLine, type WaitingLines } from './progress.js';
+import { progressLine, type WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 
 /** A conversion that is complete. */
@@ -68,9 +68,8 @@ async function run(
   const large = images.flatMap(({ info }) => info.safety.filter(({ code }) => code === 'large-window'));
   if (!command.quiet) for (const { message } of large) report(`note: ${message}`);
   if (command.digest && !command.quiet) for (const { info } of images) reportTime(info.virtualSize);
-  const show = !command.quiet && (command.progress || process.stderr.isTTY);
-  const line = show ? new ProgressLine(process.stderr) : undefined;
-  waiting.isSilenced ||= show;
+  const line = progressLine(command);
+  waiting.isSilenced ||= line !== undefined;
   let isNoted = false;
   try {
     const { existing, sparse, sync, resume, verify, place } = command;

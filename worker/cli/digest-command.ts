@@ -11,7 +11,7 @@ import { digestLine, digestObject, reportLosses, reportTime } from './digest-tex
 import { imageOf, type OpenDisk, openAll } from './open-image.js';
 import { shownInput } from './operands.js';
 import { print, report } from './printing.js';
-import { ProgressLine } from './progress.js';
+import { type ProgressLine, progressLine } from './progress.js';
 import { orUnpacked, type RunContext, unpackingOf } from './run-context.js';
 
 type DigestCommand = CommandOf<'digest'>;
@@ -62,9 +62,8 @@ async function digestOf(
   context: RunContext,
 ): Promise<{ digest: DiskDigest | TreeDigest; isWhole: boolean }> {
   const image = imageOf(await open(disk));
-  const show = !command.quiet && (command.progress || process.stderr.isTTY);
-  const line = show ? new ProgressLine(process.stderr) : undefined;
-  context.waiting.isSilenced ||= show;
+  const line = progressLine(command);
+  context.waiting.isSilenced ||= line !== undefined;
   try {
     if (!command.tree && !command.quiet) reportTime(image.info.virtualSize);
     const digest = await compute(image, command.tree, line, context);

@@ -40,8 +40,12 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(left)}` : `${minutes}:${pad(left)}`;
 }
 
+/** The line of a command on standard error; `undefined` if it shows none. */
+export const progressLine = ({ progress, quiet }: { progress: boolean; quiet: boolean }): ProgressLine | undefined =>
+  !quiet && (progress || process.stderr.isTTY) ? new ProgressLine(process.stderr) : undefined;
+
 export class ProgressLine {
-  #shown = 0;
+  #shown = '';
 
   /** `doing` begins the line, except in a phase with another word: `measuring` is shown in the phase of that name. */
   constructor(
@@ -71,7 +75,8 @@ export class ProgressLine {
 
   /** Shows only the share that is done. */
   share(share: number): void {
-    this.#write(`    (${(share * 100).toFixed(2)}/100%)`);
+    const text = `    (${(share * 100).toFixed(2)}/100%)`;
+    if (text !== this.#shown) this.#write(text);
   }
 
   done(): void {
@@ -79,12 +84,12 @@ export class ProgressLine {
   }
 
   end(): void {
-    if (this.#shown > 0) this.stream.write('\n');
+    if (this.#shown !== '') this.stream.write('\n');
   }
 
   /** Writes `text` over the line. Spaces cover the rest of a longer text. */
   #write(text: string): void {
-    this.stream.write(`\r${text.padEnd(this.#shown)}`);
-    this.#shown = text.length;
+    this.stream.write(`\r${text.padEnd(this.#shown.length)}`);
+    this.#shown = text;
   }
 }
