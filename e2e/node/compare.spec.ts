@@ -1,16 +1,7 @@
 // `decant compare` and `decant measure` beside qemu-img, and what the native tests cannot have: servers, passwords, streams, cancelling.
 
 import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as decant from '../../dist/node.js';
@@ -19,7 +10,6 @@ import { decant as command, run, start } from '../support/command.js';
 import { images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { serveFile } from '../support/remote.js';
-import { byScope } from '../support/scope.js';
 
 const SAME = { status: 0, stdout: 'Images are identical.\n', stderr: '' };
 const RAW = ['-F', 'raw'];
@@ -48,55 +38,6 @@ test('images of one disk are the same, and one changed byte is found', ({ folder
   const { stdout } = command('compare', '--all', '--output=json', ...RAW, images.zlib(), other);
   const found = { ranges: [{ offset: at, length: 1 }], same: false, offset: at, 'different-bytes': 1 };
   expect(JSON.parse(stdout)).toMatchObject(found);
-});
-
-const list = fileURLToPath(new URL('../../target/matrix/rows.json', import.meta.url));
-const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
-
-interface Row {
-  name: string;
-  image: string;
-  raw: boolean;
-  companions: string[];
-  snapshot: string | null;
-  encrypted: boolean;
-  qemu: string;
-}
-
-const using = async <T>(row: Row, use: (image: decant.Image) => Promise<T>): Promise<T> =>
-  closing(
-    await decant.open(row.image, {
-      companions: row.companions,
-      ...(row.raw && { format: 'raw' }),
-      ...(row.encrypted && { password: PASSWORD, assumePassword: true }),
-    }),
-    use,
-  );
-
-test('pairs of the matrix are the same or differ as qemu-img says', async ({ folder }) => {
-  test.setTimeout(10 * 60_000);
-  expect(existsSync(list), 'cargo test makes the matrix').toBe(true);
-  const rows = (JSON.parse(readFileSync(list, 'utf8')) as Row[]).filter(({ snapshot }) => !snapshot);
-  expect(rows.length).toBeGreaterThan(20);
-  const step = byScope({ short: Math.ceil(rows.length / 12), full: 1, long: 1 });
-  const raw = join(folder, 'disk.raw');
-  const wrong: string[] = [];
-  for (let at = 0; at < rows.length; at += step) {
-    const one = rows[at]!;
-    qemuImg('convert', ...SECRET, '--image-opts', '-O', 'raw', one.qemu, raw);
-    const disk = { name: 'its disk', image: raw, raw: true, companions: [], snapshot: null, encrypted: false };
-    const next = rows[(at + 1) % rows.length]!;
-    for (const other of [{ ...disk, qemu: `driver=raw,file.filename=${raw}` }, next]) {
-      const args = ['compare', ...SECRET, '--image-opts', one.qemu, other.qemu];
-      const { status, stdout } = spawnSync('qemu-img', args, { encoding: 'utf8' });
-      const { same, offset } = await using(one, (image) => using(other, (second) => image.compare(second)));
-      const [, sector] = /mismatch at offset (\d+)/.exec(stdout) ?? [];
-      const ours = offset === undefined ? undefined : `${offset - (offset % 512)}`;
-      if (same !== (status === 0) || ours !== sector)
-        wrong.push(`${one.name}, ${other.name}: ${ours}, but ${status} ${stdout}`);
-    }
-  }
-  expect(wrong).toEqual([]);
 });
 
 test('images on servers, with passwords, and in order', async ({ folder }) => {
@@ -160,8 +101,8 @@ test('a comparison is cancelled while a source does not answer', async () => {
       return new Promise(() => {});
     },
   };
-  await closing(await decant.open(images.zlib()), (one) =>
-    using({ image: source as never, companions: [] } as never, async (other) => {
+  await closing(await decant.open(images.zlib()), async (one) =>
+    closing(await decant.open(source), async (other) => {
       isHeld = true;
       const ending = new AbortController();
       const comparing = one.compare(other, { signal: ending.signal });

@@ -1,7 +1,7 @@
 // The generated matrix of the crate's tests (crate/tests/generated.rs), by the shipped wasm, and the output of info and map: in
-// one process, and by the command.
+// one process, and by the command. Comparisons of its images.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -139,3 +139,26 @@ for (const [name, details, wayOf] of [
     console.log(`${rows.length} conversions, ${maps} maps, ${infos} infos`);
   });
 }
+
+test('pairs of rows are the same or differ as qemu-img says', async ({ folder }) => {
+  test.setTimeout(20 * 60_000);
+  const rows = (JSON.parse(readFileSync(list, 'utf8')) as Row[]).filter(({ snapshot }) => !snapshot);
+  expect(rows.length, 'cargo test makes the matrix').toBeGreaterThan(20);
+  const raw = join(folder, 'disk.raw');
+  const wrong: string[] = [];
+  for (const [at, one] of rows.entries()) {
+    qemuImg('convert', ...SECRET, '--image-opts', '-O', 'raw', one.qemu, raw);
+    const disk = { ...one, name: 'its disk', image: raw, raw: true, companions: [], encrypted: false };
+    const next = rows[(at + 1) % rows.length]!;
+    for (const other of [{ ...disk, qemu: `driver=raw,file.filename=${raw}` }, next]) {
+      const args = ['compare', ...SECRET, '--image-opts', one.qemu, other.qemu];
+      const { status, stdout } = spawnSync('qemu-img', args, { encoding: 'utf8' });
+      const { same, offset } = await using(one, (image) => using(other, (second) => image.compare(second)));
+      const [, sector] = /mismatch at offset (\d+)/.exec(stdout) ?? [];
+      const ours = offset === undefined ? undefined : `${offset - (offset % 512)}`;
+      if (same !== (status === 0) || ours !== sector)
+        wrong.push(`${one.name}, ${other.name}: ${ours}, but ${status} ${stdout}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
