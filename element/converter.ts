@@ -16,14 +16,16 @@ import {
   unlockingView,
   unpackingView,
 } from './opening/opening-views.js';
-import { paint } from './picture/picture-view.js';
+import { Painter } from './picture/painter.js';
+import { placeLane, showTip } from './picture/picture-view.js';
 import { queueView } from './queue/queue-view.js';
 import { convertingView, doneView } from './saving/conversion-views.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
-import { bottle, fileButton, noticeView, spoken } from './steps/common-views.js';
+import { bottle, fileButton, LEVELS, noticeView, spoken } from './steps/common-views.js';
 import { Focus } from './steps/focus.js';
+import { sceneOf } from './steps/frame.js';
 import type { State, Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
@@ -35,6 +37,8 @@ import { notify } from './ways/busy-tab.js';
 import type { Host } from './ways/environment.js';
 
 const SAMPLE = 'sample.qcow2';
+/** How long a new step takes to show, in milliseconds. */
+const STEP_TIME = 200;
 
 /** Calls `work` when the browser has time. Not all browsers say when. */
 const whenIdle = (work: () => void): unknown => (globalThis.requestIdleCallback ?? setTimeout)(work);
@@ -49,6 +53,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     places: { attribute: false },
     texts: { attribute: false },
     dragging: { state: true },
+    linking: { state: true },
   };
 
   static override get observedAttributes(): string[] {
@@ -63,11 +68,16 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   declare places: DecantConverterElement['places'];
   streamedDownloads: DecantConverterElement['streamedDownloads'];
   private declare dragging: boolean;
+  /** Whether the field for a link is open on the first screen. */
+  private declare linking: boolean;
   /** The texts of the language, without the page's replacements. */
   #texts = english;
   #session = new Session(this, () => this.requestUpdate());
   readonly #announced = new Announced();
   readonly #focus = new Focus();
+  readonly #painter = new Painter();
+  /** The step that was shown last. */
+  #step: State['step'] = 'empty';
   #title: string | undefined;
   readonly #resized = new ResizeObserver(() => this.#paintPicture());
   #listening = new AbortController();
@@ -83,6 +93,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.compact = false;
     this.wholeWindow = false;
     this.dragging = false;
+    this.linking = false;
   }
 
   override connectedCallback(): void {
@@ -156,6 +167,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   override updated(): void {
     this.#announced.show(this.renderRoot.querySelector('#announced')!);
     this.#paintPicture();
+    this.#showStep();
     this.#notifyEnd();
     const { state, links } = this.#session;
     this.#focus.follow(this.renderRoot as ShadowRoot, state, links.problem);
@@ -182,10 +194,33 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   #paintPicture(): void {
-    const { state } = this.#session;
-    const picture = state.step === 'ready' ? state.survey.picture : 'picture' in state ? state.picture : undefined;
     const figure = this.renderRoot.querySelector<HTMLElement>('.picture');
-    if (picture && figure) paint(figure, picture);
+    if (!figure) return;
+    const { picture } = sceneOf(this.#session.state, this.#session.texts);
+    placeLane(figure, picture);
+    this.#painter.paint(figure, picture);
+  }
+
+  /** Says what is under the pointer in the picture, if there is one. */
+  #pointAt = (event: PointerEvent) => {
+    const canvas = event.target as HTMLElement;
+    const figure = canvas.closest<HTMLElement>('.picture');
+    if (!figure) return;
+    const { state, texts } = this.#session;
+    const isOver = event.type !== 'pointerout' && canvas.matches('canvas');
+    const range = isOver ? this.#painter.rangeAt(event.offsetX, event.offsetY) : undefined;
+    showTip(figure, sceneOf(state, texts), range, event.offsetX, event.offsetY, texts);
+  };
+
+  /** Fades in what is new in a step; the picture stays. */
+  #showStep(): void {
+    const { step } = this.#session.state;
+    if (step === this.#step) return;
+    this.#step = step;
+    this.linking = false;
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    for (const part of this.renderRoot.querySelectorAll('.head, .below, .drop'))
+      part.animate({ opacity: [0, 1] }, { duration: STEP_TIME, easing: 'ease-out' });
   }
 
   /** Reports a new title, which the page may show as the window's. */
@@ -205,10 +240,11 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <slot name="header">
           <header class="more">
             <h1>${texts.title}</h1>
-            <p>${texts.tagline} ${this.output ? nothing : texts.nothingUploaded}</p>
+            <p>${texts.tagline} ${this.output || this.wholeWindow ? nothing : texts.nothingUploaded}</p>
           </header>
         </slot>
-        <section class="card" part="card">${this.#view(state)}</section>
+        <section class=${state.step === 'empty' ? 'card first' : 'card'} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
+        ${this.#helpView(state)}
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
         ${session.queue.isShown ? queueView(session.queue, session) : nothing}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
@@ -262,24 +298,38 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { texts } = this.#session;
     return html`
       <div class="drop" part="drop">
-        ${bottle()}
+        ${bottle(this.dragging ? LEVELS.dragging : LEVELS.usual)}
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
-        <p class="more">${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p>
+        <p class="more">${texts.fromTo}</p>
         ${fileButton(texts.choose, 'primary', true, this.#choose, (files) => this.#session.takePlain(files))}
-        <details class="fold more"><summary>${texts.fromLink}</summary>${linkForm(this.#session)}</details>
-        ${this.sample ? html`<button class="link more" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
+        <div class="links more">
+          <button class="link" part="button link" aria-expanded=${this.linking ? 'true' : 'false'} @click=${this.#toggleLink}>${texts.fromLink}</button>
+          ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
+        </div>
+        ${this.linking ? linkForm(this.#session) : nothing}
+        <details class="fold more"><summary>${texts.allFormats}</summary><p>${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p></details>
         ${notice ? noticeView(notice) : nothing}
         ${remains ? remainsView(remains, this.#session) : nothing}
       </div>
-      <slot name="help">
-        ${this.output ? nothing : html`<details class="help quiet more"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}
-      </slot>
     `;
+  }
+
+  /** What protects the person's data: in each step on the page of Decant, and on the first screen elsewhere. */
+  #helpView({ step }: State): TemplateResult | typeof nothing {
+    const { texts } = this.#session;
+    if (step !== 'empty' && !this.wholeWindow) return nothing;
+    const [style, summary] = this.wholeWindow ? ['badge', texts.badge] : ['', texts.proof];
+    const help = html`<details class=${`help quiet more ${style}`}><summary>${summary}</summary>${texts.checkUploads}</details>`;
+    return html`<slot name="help">${this.output ? nothing : help}</slot>`;
   }
 
   #choose = (fallback: () => void) => {
     this.#session.prepare();
     this.#session.choose(fallback);
+  };
+
+  #toggleLink = () => {
+    this.linking = !this.linking;
   };
 
   #takeSample = () =>

@@ -6,32 +6,36 @@ export const styles = css`
   :host {
     --decant-ink: light-dark(#1c2423, #e6ebe9);
     --decant-quiet: light-dark(#55615f, #a3b0ad);
-    --decant-card: light-dark(#ffffff, #1d2326);
-    --decant-line: light-dark(#d5dbd8, #37423f);
+    --decant-card: light-dark(#ffffff, #20282b);
+    --decant-line: light-dark(#dbe1de, #364144);
     --decant-edge: light-dark(#76827f, #80908c);
     --decant-accent: light-dark(#0b6b63, #6fd6c6);
     --decant-on-accent: light-dark(#ffffff, #06302c);
     --decant-soft: light-dark(#e6f2f0, #17332f);
     --decant-bad: light-dark(#a3231c, #ff9d94);
     --decant-warning: light-dark(#fff4dc, #3a2f14);
-    --decant-layer-2: light-dark(#3f6fb0, #8db8f0);
-    --decant-layer-3: light-dark(#8a5aa8, #cfa6ea);
+    --decant-data: color-mix(in srgb, var(--decant-accent) 80%, light-dark(#000000, #ffffff));
+    --decant-layer-2: light-dark(#1f4a8a, #a9ccff);
+    --decant-layer-3: light-dark(#6d2f86, #e0bdf7);
     --decant-shadow: 0 1px 3px rgb(0 0 0 / 8%);
     --decant-radius: 1rem;
     --decant-radius-box: calc(var(--decant-radius) * 0.75);
     --decant-radius-control: calc(var(--decant-radius) * 0.6);
     --decant-radius-mark: calc(var(--decant-radius) * 0.2);
     --decant-space: 1rem;
-    --decant-padding: clamp(0.75rem, 5cqi, 2rem);
-    --decant-control: 2.75rem;
-    --decant-font: system-ui, 'DejaVu Sans', sans-serif;
-    --decant-font-command: monospace;
-    --decant-size: 1rem;
-    --decant-size-title: 1.75em;
-    --decant-size-heading: 1.25em;
-    --decant-size-small: 0.85em;
+    --decant-padding: clamp(0.75rem, 7cqi - 1.25rem, 2rem);
+    --decant-control: 2.5rem;
+    --decant-drop: clamp(16rem, 40vh, 32rem);
+    --decant-font: ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif;
+    --decant-font-command: ui-monospace, monospace;
+    --decant-size: 0.9375rem;
+    --decant-size-title: clamp(1.6em, 8cqi, 2.4em);
+    --decant-size-heading: 1.4667em;
+    --decant-size-small: 0.8667em;
     --decant-line-height: 1.5;
-    --decant-weight: 600;
+    --decant-line-height-heading: 1.3;
+    --decant-weight: 650;
+    --decant-weight-button: 500;
     display: block;
     position: relative;
     color: var(--decant-ink);
@@ -43,10 +47,13 @@ export const styles = css`
   .element { container: decant / inline-size; }
   /* The width in a box that has none: as wide as two words far apart, which may wrap. */
   :host::before { content: '. .'; display: block; height: 0; overflow: hidden; visibility: hidden; word-spacing: 36em; }
-  header { margin-bottom: calc(var(--decant-space) * 1.5); }
-  h1 { margin: 0; font-size: var(--decant-size-title); letter-spacing: -0.02em; color: var(--decant-accent); }
-  header p { margin: calc(var(--decant-space) * 0.25) 0 0; color: var(--decant-quiet); }
-  h2 { margin: 0 0 calc(var(--decant-space) * 0.75); font-size: var(--decant-size-heading); overflow-wrap: anywhere; outline: none; }
+  header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 calc(var(--decant-space) * 0.75); margin-bottom: var(--decant-space); }
+  h1 { margin: 0; font-size: var(--decant-size-heading); font-weight: var(--decant-weight); letter-spacing: -0.02em; color: var(--decant-accent); }
+  header p { margin: 0; color: var(--decant-quiet); }
+  h2 { margin: 0; font-size: var(--decant-size-heading); font-weight: var(--decant-weight); line-height: var(--decant-line-height-heading); overflow-wrap: anywhere; outline: none; }
+  h3 { font-weight: var(--decant-weight); }
+  .head { display: flex; align-items: center; min-height: calc(var(--decant-control) * 0.9); margin-bottom: calc(var(--decant-space) * 0.5); }
+  .head h2 { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5); }
   p { margin: calc(var(--decant-space) * 0.5) 0; overflow-wrap: anywhere; }
   .card {
     background: var(--decant-card);
@@ -55,23 +62,31 @@ export const styles = css`
     padding: var(--decant-padding);
     box-shadow: var(--decant-shadow);
   }
+  .first { padding: 0; border: 0; background: none; box-shadow: none; }
   .drop {
     display: flex;
     flex-direction: column;
     align-items: center;
-    gap: calc(var(--decant-space) * 0.5);
-    padding: clamp(calc(var(--decant-space) * 0.5), 3cqi, calc(var(--decant-space) * 1.5)) calc(var(--decant-space) * 0.5);
+    justify-content: center;
+    gap: calc(var(--decant-space) * 0.75);
+    min-height: var(--decant-drop);
+    padding: var(--decant-padding);
     border: 2px dashed var(--decant-edge);
-    border-radius: var(--decant-radius-box);
+    border-radius: var(--decant-radius);
+    background: var(--decant-card);
     text-align: center;
   }
-  .drop h2, .drop p { margin: 0; }
-  .drop > p { color: var(--decant-quiet); font-size: var(--decant-size-small); }
-  svg { width: 4em; fill: none; stroke: var(--decant-accent); stroke-width: 2.5; stroke-linejoin: round; }
-  .working { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.75); margin-bottom: calc(var(--decant-space) * 0.75); }
-  .working h2 { margin: 0; }
-  .working svg { flex: none; width: 2.5em; }
-  svg .fill { fill: var(--decant-accent); stroke: none; opacity: 0.35; }
+  .drop h2 { font-size: var(--decant-size-title); line-height: 1.2; letter-spacing: -0.02em; hyphens: auto; }
+  .drop > p { margin: 0; color: var(--decant-quiet); }
+  svg { flex: none; fill: none; stroke: currentcolor; stroke-linecap: round; stroke-linejoin: round; }
+  .bottle { width: 96px; stroke: var(--decant-accent); stroke-width: 1.75; }
+  .bottle .fill { fill: var(--decant-accent); stroke: none; opacity: 0.35; }
+  @media (prefers-reduced-motion: no-preference) {
+    .bottle .fill { transition: d 300ms ease-out; }
+  }
+  .tick { width: 1.5em; stroke: var(--decant-accent); stroke-width: 2; }
+  .icon { width: 1.5em; stroke-width: 1.5; }
+  .links { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 calc(var(--decant-space) * 0.5); }
   button {
     display: inline-block;
     min-height: var(--decant-control);
@@ -81,12 +96,15 @@ export const styles = css`
     background: transparent;
     color: inherit;
     font: inherit;
+    font-weight: var(--decant-weight-button);
     cursor: pointer;
   }
   button:hover { border-color: var(--decant-accent); }
   .primary { background: var(--decant-accent); border-color: var(--decant-accent); color: var(--decant-on-accent); font-weight: var(--decant-weight); }
+  .first .primary { padding-inline: calc(var(--decant-space) * 2); }
   button:disabled, button[aria-disabled='true'] { opacity: 0.5; cursor: default; }
-  .link { border-color: transparent; color: var(--decant-accent); text-decoration: underline; text-underline-offset: 0.2em; }
+  .link { color: var(--decant-accent); text-decoration: underline; text-underline-offset: 0.2em; }
+  button.link { border-color: transparent; }
   :focus-visible { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
   h2:focus-visible, h3:focus-visible { outline: none; }
   .actions { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin-top: calc(var(--decant-space) * 1.25); }
@@ -94,17 +112,21 @@ export const styles = css`
   @media not (forced-colors: active) {
     .actions .link:only-child { padding-inline: 0; }
     /* The browsers' own bars differ: in Firefox, the rest of a dark one is white. */
-    progress[value] { appearance: none; border: 0; border-radius: var(--decant-radius-mark); overflow: hidden; background: var(--decant-line); }
+    progress[value] { appearance: none; border: 0; overflow: hidden; background: var(--decant-line); }
     ::-webkit-progress-bar { background: none; }
     ::-webkit-progress-value { background: var(--decant-accent); }
     progress[value]::-moz-progress-bar { background: var(--decant-accent); }
   }
   dt, .quiet { color: var(--decant-quiet); }
   a { color: var(--decant-accent); }
-  fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: calc(var(--decant-space) * 0.5); }
+  fieldset { margin: calc(var(--decant-space) * 0.5) 0 0; padding: 0; border: 0; display: grid; gap: calc(var(--decant-space) * 0.5); }
   legend { padding: 0 0 calc(var(--decant-space) * 0.5); font-weight: var(--decant-weight); }
-  .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(8em, 1fr)); gap: calc(var(--decant-space) * 0.5); }
-  .tile { position: relative; display: grid; align-items: center; min-height: var(--decant-control); padding: calc(var(--decant-space) * 0.4) calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-control); background: var(--decant-card); color: inherit; font: inherit; cursor: pointer; }
+  .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(8em, 1fr)); grid-auto-rows: 1fr; gap: calc(var(--decant-space) * 0.5); }
+  .tile { position: relative; display: grid; grid-template-columns: auto 1fr; align-items: center; gap: 0 calc(var(--decant-space) * 0.5); min-height: calc(var(--decant-control) * 1.3); padding: calc(var(--decant-space) * 0.4) calc(var(--decant-space) * 0.6); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-control); background: var(--decant-card); color: inherit; font: inherit; text-align: start; line-height: var(--decant-line-height-heading); align-content: center; overflow-wrap: anywhere; cursor: pointer; }
+  .tile .icon { grid-row: span 2; color: var(--decant-quiet); }
+  .tile:has(:checked) .icon { color: var(--decant-accent); }
+  .tile .quiet { font-size: var(--decant-size-small); font-weight: inherit; }
+  button.tile { grid-template-columns: 1fr; text-align: center; }
   .tile input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: inherit; }
   .tile:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); box-shadow: inset 0 0 0 1px var(--decant-accent); font-weight: var(--decant-weight); }
   .tile:has(:disabled) { opacity: 0.5; cursor: default; }
@@ -114,27 +136,38 @@ export const styles = css`
     /* Visible also where it is not converted yet. */
     .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
   }
-  input.tile { width: 100%; min-width: 0; padding-inline-end: 0; cursor: text; }
-  .line { display: flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: calc(var(--decant-space) * 0.5) var(--decant-space); margin: var(--decant-space) 0; }
-  .line p { flex: 1 1 12em; min-height: 3em; margin: 0; align-content: center; }
-  .line button { flex: none; }
-  progress { width: 100%; height: 0.75em; accent-color: var(--decant-accent); }
+  .made { margin: var(--decant-space) 0 0; }
+  .made p { margin: 0; }
+  .made strong { font-weight: var(--decant-weight); }
+  .made summary { display: block; padding: 0; }
+  .made details { margin: 0; }
+  .less { display: none; }
+  /* The main button stays in sight while the choices above it are long. */
+  .line { position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin: calc(var(--decant-space) * 0.5) 0; padding: calc(var(--decant-space) * 0.25) 0; background: var(--decant-card); }
+  .line button { flex: 1 1 auto; }
+  progress { display: block; width: 100%; accent-color: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: 1.5em; font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 4ch; }
-  .drop details { width: 100%; max-width: 30em; margin: 0; }
-  .drop summary { color: var(--decant-accent); text-align: center; }
-  .help { margin: calc(var(--decant-space) * 0.75) 0 0; font-size: var(--decant-size-small); }
-  .picture { margin: var(--decant-space) 0; }
-  .picture canvas { display: block; }
-  .picture div { position: relative; }
-  .picture .part { position: absolute; inset-inline-end: 0; max-width: 100%; padding: 0 calc(var(--decant-space) * 0.4); border-radius: var(--decant-radius-mark); overflow: hidden; white-space: nowrap; text-overflow: ellipsis; background: color-mix(in srgb, var(--decant-card) 85%, transparent); font-size: var(--decant-size-small); line-height: 1.2; }
+  .drop details { max-width: 36em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }
+  .drop summary { min-height: 0; text-align: center; }
+  .help { margin: calc(var(--decant-space) * 0.75) 0 0; text-align: center; font-size: var(--decant-size-small); }
+  .badge summary { display: inline-block; min-height: 0; padding: calc(var(--decant-space) * 0.25) var(--decant-space); border: 1px solid var(--decant-line); border-radius: var(--decant-radius); background: var(--decant-card); text-wrap: balance; }
+  .picture { margin: 0; }
+  .lane { position: relative; height: 1.75em; margin-bottom: calc(var(--decant-space) * 0.25); font-size: var(--decant-size-small); }
+  .part { position: absolute; height: 100%; overflow: hidden; border-inline-end: 2px solid var(--decant-card); }
+  .part span { display: block; height: 100%; padding-inline: calc(var(--decant-space) * 0.4); border-radius: var(--decant-radius-mark); background: var(--decant-soft); overflow: hidden; white-space: nowrap; text-overflow: ellipsis; align-content: center; }
+  .cells { position: relative; height: 174px; }
+  .picture canvas { display: block; width: 100%; }
+  .tip { position: absolute; z-index: 1; max-width: 100%; padding: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.5); border-radius: var(--decant-radius-mark); background: var(--decant-ink); color: var(--decant-card); font-size: var(--decant-size-small); pointer-events: none; }
+  .edge { height: 6px; margin-top: calc(var(--decant-space) * 0.125); border-radius: var(--decant-radius-mark); background: var(--decant-line); }
+  .edge.full { background: var(--decant-accent); }
   .picture figcaption { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.15) var(--decant-space); margin-top: calc(var(--decant-space) * 0.35); font-size: var(--decant-size-small); color: var(--decant-quiet); }
   figcaption span { display: inline-flex; align-items: center; gap: calc(var(--decant-space) * 0.4); overflow-wrap: anywhere; }
   .swatch { flex: none; width: 0.75em; height: 0.75em; border-radius: var(--decant-radius-mark); forced-color-adjust: none; }
-  .layer-0 { background: var(--decant-accent); }
+  .layer-0 { background: var(--decant-data); }
   .layer-1 { background: var(--decant-layer-2); }
   .layer-2 { background: var(--decant-layer-3); }
-  .compressed { border: calc(var(--decant-space) * 0.25) solid var(--decant-quiet); }
+  .compressed { background: color-mix(in srgb, var(--decant-data) 74%, var(--decant-card)); }
   .empty { background: var(--decant-line); }
   .lost { background: var(--decant-bad); }
   .hint { min-height: 3em; }
@@ -154,7 +187,7 @@ export const styles = css`
   }
   .over p { font-size: var(--decant-size-heading); font-weight: var(--decant-weight); }
   details { margin: calc(var(--decant-space) * 0.5) 0; }
-  summary { padding: calc(var(--decant-space) * 0.5) 0; cursor: pointer; }
+  summary { min-height: var(--decant-control); align-content: center; cursor: pointer; }
   .field { display: grid; gap: calc(var(--decant-space) * 0.25); margin: calc(var(--decant-space) * 0.75) 0; }
   .field + .quiet { margin: calc(var(--decant-space) * -0.5) 0 calc(var(--decant-space) * 0.75); }
   .field > span { color: var(--decant-quiet); }
@@ -201,12 +234,18 @@ export const styles = css`
   .asking { margin: var(--decant-space) 0 0; padding: calc(var(--decant-space) * 0.75) var(--decant-space) var(--decant-space); border: 2px solid var(--decant-accent); border-radius: var(--decant-radius-box); }
   .asking h3 { margin: 0; font-size: 1em; overflow-wrap: anywhere; outline: none; }
   .asking .actions { margin-top: calc(var(--decant-space) * 0.75); }
-  .next { margin: var(--decant-space) 0; padding: calc(var(--decant-space) * 0.75) var(--decant-space) var(--decant-space); border: 1px solid var(--decant-accent); border-radius: var(--decant-radius-box); }
-  .next h3 { margin: 0; font-size: 1em; }
-  .next legend { color: var(--decant-quiet); font-weight: inherit; }
-  .next .field { margin: 0 0 calc(var(--decant-space) * 0.5); }
-  .values { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 14em), 1fr)); gap: 0 calc(var(--decant-space) * 0.75); }
-  .next .actions { margin-top: calc(var(--decant-space) * 0.5); }
+  .next { margin: var(--decant-space) 0; }
+  .next h3 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
+  .next ol { display: grid; gap: calc(var(--decant-space) * 0.5); margin: 0; padding: 0; list-style: none; counter-reset: command; }
+  .next li:not(.comment) { display: grid; grid-template-columns: auto 1fr auto; align-items: start; gap: calc(var(--decant-space) * 0.5); padding: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); counter-increment: command; }
+  .next li:not(.comment)::before { content: counter(command); color: var(--decant-quiet); line-height: var(--decant-control); font-variant-numeric: tabular-nums; }
+  /* A word that is too long is scrolled to. */
+  .word { white-space: nowrap; }
+  code { min-width: 0; padding-block: calc(var(--decant-space) * 0.5); overflow-x: auto; font-family: var(--decant-font-command); font-size: var(--decant-size-small); }
+  .value { max-width: 100%; padding: 0 calc(var(--decant-space) * 0.25); border: 1px solid var(--decant-accent); border-radius: var(--decant-radius-mark); background: var(--decant-soft); color: inherit; font: inherit; field-sizing: content; }
+  .value::placeholder { color: var(--decant-accent); }
+  .next .actions { margin-block: calc(var(--decant-space) * 0.5); }
+  .narrow span { color: transparent; }
   .queue { margin-top: calc(var(--decant-space) * 1.5); }
   .queue h2 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
   .queue ol { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
@@ -223,15 +262,26 @@ export const styles = css`
   :host([compact]) .more { display: none; }
   /* The page around it has a frame. */
   :host([compact]) .card { padding: 0; border: 0; background: none; box-shadow: none; }
-  :host([compact]) h2 { margin-bottom: calc(var(--decant-space) * 0.25); font-size: 1em; }
-  :host([compact]) .drop { flex-flow: row wrap; justify-content: space-between; padding: calc(var(--decant-space) * 0.5); }
-  :host([compact]) :is(.line, .picture, .actions) { margin: calc(var(--decant-space) * 0.5) 0 0; }
+  :host([compact]) h2 { font-size: 1em; }
+  :host([compact]) .head { min-height: 0; margin-bottom: calc(var(--decant-space) * 0.25); }
+  :host([compact]) .drop { flex-flow: row wrap; justify-content: space-between; min-height: 0; padding: calc(var(--decant-space) * 0.5); }
+  :host([compact]) .lane { display: none; }
+  :host([compact]) .cells { height: 46px; }
+  :host([compact]) .less { display: block; }
+  :host([compact]) :is(.line, .made) { position: static; margin: calc(var(--decant-space) * 0.25) 0 0; }
   :host([compact]) .actions { margin-top: calc(var(--decant-space) * 0.25); }
   :host([compact]) .hint { min-height: 0; }
+  @container decant (min-width: 40em) {
+    .cells { height: 178px; }
+    .tile { grid-template-columns: 1fr; }
+    .tile .icon { grid-row: auto; margin-bottom: calc(var(--decant-space) * 0.25); }
+  }
   @container decant (max-width: 26em) {
     .actions button, .line button { width: 100%; }
-    .line p { flex-basis: 100%; }
+    .head { min-height: calc(var(--decant-control) * 1.4); }
     dl div { grid-template-columns: 1fr; gap: 0; }
+    .next li:not(.comment) { grid-template-columns: auto 1fr; }
+    .next li button { grid-column: 1 / -1; }
     .queue li { display: grid; grid-template-columns: 1fr auto; }
     .queue .name + span { grid-row: 2; }
     .queue .quiet + .item-actions { grid-area: 1 / 2 / 3; }

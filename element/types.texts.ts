@@ -54,6 +54,10 @@ export interface AllTexts {
   nothingUploaded: string;
 
   dropHere: string;
+  /** The formats that most people have, and where they go. */
+  fromTo: string;
+  /** Opens the lists of all formats. */
+  allFormats: string;
   /** Lists the formats that are read; `makes` lists those that are written. */
   takes: (inputs: string[]) => string;
   makes: (outputs: string[]) => string;
@@ -77,6 +81,8 @@ export interface AllTexts {
   fileRemoved: (file: string) => string;
   fileStays: (file: string) => string;
   fileNotRemoved: (file: string) => string;
+  /** In place of `proof`, on the page of Decant. */
+  badge: string;
   /** Opens `checkUploads`, which says how to check that nothing is uploaded. Both are shown unless the page has set `output`. */
   proof: string;
   checkUploads: string;
@@ -163,6 +169,15 @@ export interface AllTexts {
     compressed: string;
     empty: string;
     lost: string;
+    /** What is at `offset`: the content, the partition, and the file `layer` if there are several. */
+    cell: (
+      offset: number,
+      content: 'data' | 'compressed' | 'empty' | 'lost' | 'unknown',
+      part: DiskPart | undefined,
+      layer: string | undefined,
+    ) => string;
+    /** The same as a table for screen readers: its title and its columns. */
+    table: { caption: string; part: string; start: string; data: string };
   };
 
   contents: {
@@ -272,12 +287,18 @@ export interface AllTexts {
   /** The question above the places where the disk can run. */
   where: string;
   placeLabel: (place: { name: string; label: string }) => string;
+  /** The place that was chosen last. */
+  lastUsed: string;
+  /** Opens the list of all places. */
+  morePlaces: string;
   /** The field in which the person looks for a place; `noPlace` says that no place has the typed text in its name. */
   otherPlace: string;
   noPlace: string;
   /** `output` is the name of the format. */
   forPlace: (place: { name: string; label: string }, output: string) => string;
-  estimate: (cost: SaveCost) => string;
+  /** The space that the file takes, and about how long it takes to make; empty if that is not known. */
+  space: (cost: SaveCost) => string;
+  about: (cost: SaveCost) => string;
   /** The image itself can be used in the place. */
   fits: (name: string, place: string) => string;
   /** Opens the format, the way to save and the name. */
@@ -311,6 +332,8 @@ export interface AllTexts {
     download: string;
     host: string;
   };
+  /** The same ways, at the end of the line that says what will be made. */
+  toWay: { folder: string; dialog: string; download: string };
   pickedCost: (cost: SaveCost, disk: number) => string;
   downloadCost: (cost: SaveCost, disk: number) => string;
   folderChosen: (name: string) => string;
@@ -414,6 +437,8 @@ export interface AllTexts {
   /** The result was compared with the disk. */
   verified: { 'read-back': string; checksums: string };
   /** Where the disk is. `copying` is about how long the browser copies a download, if known. */
+  /** Where the file is, after its size. */
+  madeIn: (place: SavedPlace) => string;
   place: (place: SavedPlace, copying: number | undefined) => string;
   /** In place of `place`, after the temporary copy of a download was removed. */
   copied: (name: string) => string;
@@ -446,9 +471,9 @@ export interface AllTexts {
   /** Above the commands that bring the disk to its place. */
   nextStep: (place: string, shell: 'sh' | 'powershell') => string;
   /** Above the fields for what only the person knows of the commands. */
-  ownValues: string;
   /** Copies the commands. */
   copy: string;
+  copyAll: string;
   /** Computes the SHA-256 of the result. */
   compute: string;
   computing: string;

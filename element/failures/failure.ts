@@ -6,9 +6,10 @@ import { labelOf, mayBeRaw } from '../files/bundle.js';
 import { sourceOf } from '../files/input-file.js';
 import { allOf, type DiskOpening, type Opening, openingOptions, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import { overallView } from '../queue/queue-view.js';
-import { heading, separateButton, spoken } from '../steps/common-views.js';
+import { overallHead, overallView } from '../queue/queue-view.js';
+import { separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
+import { frame } from '../steps/frame.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
 import { sentence } from '../texts/wording.js';
@@ -138,17 +139,15 @@ export async function fail(
 const styleOf = (remedy: Remedy, at: number): string => (at === 0 ? 'primary' : remedy === 'another' ? 'link' : '');
 
 /** A failure with its remedies. */
-export function failedView(
-  { asks, title, message, remains, remedies }: Step<'failed'>,
-  controls: Controls,
-): TemplateResult {
+export function failedView(state: Step<'failed'>, controls: Controls): TemplateResult {
   const { texts } = controls;
+  const { asks, title, message, remains, remedies } = state;
   const waiting = controls.imagesWaiting > 0;
   const offered: Remedy[] = [...remedies, ...(waiting ? (['next'] as const) : []), 'another'];
   const { overall } = controls;
   const titled = message || !remains ? title : `${sentence(title)} ${remains}`;
-  return html`
-    ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : heading(titled)}
+  const body = html`
+    ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : nothing}
     ${message ? html`<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : nothing}
     ${message && remains ? html`<p>${remains}</p>` : nothing}
     <div class="actions">
@@ -158,4 +157,5 @@ export function failedView(
       )}
     </div>
   `;
+  return frame(state, texts, overall ? overallHead(overall, texts) : { text: titled }, body);
 }

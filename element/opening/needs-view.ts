@@ -3,18 +3,19 @@
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { type FileNeed, isById } from '../files/opening.js';
-import { fileButton, heading, separateButton, spoken } from '../steps/common-views.js';
+import { fileButton, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
+import { frame } from '../steps/frame.js';
 import type { Doubt, Step } from '../steps/state.js';
 import { linkForm } from './link-entry.js';
 
 export function needsView(state: Step<'needs'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { needs, notice, canAssume, doubt, offered } = state;
-  if (doubt) return doubtView(doubt, controls);
+  if (doubt) return doubtView(state, doubt, controls);
   const first = needs[0]!;
-  return html`
-    ${heading(first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of))}
+  const text = first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of);
+  const body = html`
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${needs.map((need) => {
       if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, controls);
@@ -22,6 +23,7 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
     })}
     <div class="actions">${separateButton(controls)}<button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
   `;
+  return frame(state, texts, { text }, body);
 }
 
 type Offer = { input: NonNullable<Step<'needs'>['offered']>; only: boolean };
@@ -46,10 +48,9 @@ function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined):
   `;
 }
 
-function doubtView({ need, input, reasons }: Doubt, controls: Controls): TemplateResult {
+function doubtView(state: Step<'needs'>, { need, input, reasons }: Doubt, controls: Controls): TemplateResult {
   const { texts } = controls;
-  return html`
-    ${heading(texts.doubt(input.file.name, need.role), 'reasons')}
+  const body = html`
     <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
     <p>${texts.doubtHint}</p>
     <div class="actions">
@@ -57,6 +58,7 @@ function doubtView({ need, input, reasons }: Doubt, controls: Controls): Templat
       <button part="button" @click=${() => controls.answer(need, input, true)}>${texts.useIt}</button>
     </div>
   `;
+  return frame(state, texts, { text: texts.doubt(input.file.name, need.role), by: 'reasons' }, body);
 }
 
 function passwordForm(need: Need, wrong: boolean, canAssume: boolean, controls: Controls): TemplateResult {

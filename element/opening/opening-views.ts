@@ -5,33 +5,31 @@ import { type Member, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
 import { snapshotPicker } from '../saving/details-view.js';
-import { fileButton, heading, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
+import { fileButton, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
+import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
 
-export function openingView({ name, isSlow, share }: Step<'opening'>, controls: Controls): TemplateResult {
+/** The button that ends the work under way. */
+const cancelButton = (controls: Controls) =>
+  html`<div class="actions"><button part="button" @click=${() => controls.reset()}>${controls.texts.cancel}</button></div>`;
+
+export function openingView(state: Step<'opening'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  return html`
-    ${heading(texts.opening(name))}
-    <progress part="progress" aria-label=${texts.opening(name)} max="1" value=${share ?? nothing}></progress>
-    ${waitingView(controls) ?? (isSlow ? noticeView(texts.slow) : nothing)}
-    <div class="actions"><button part="button" @click=${() => controls.reset()}>${texts.cancel}</button></div>
+  const body = html`
+    ${waitingView(controls) ?? (state.isSlow ? noticeView(texts.slow) : nothing)}
+    ${cancelButton(controls)}
   `;
+  return frame(state, texts, { text: texts.opening(state.name) }, body);
 }
 
-export function unlockingView({ name, share }: Step<'unlocking'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  return html`
-    ${heading(texts.unlocking(name))}
-    <progress part="progress" aria-label=${texts.unlocking(name)} max="1" .value=${share}></progress>
-    <div class="actions"><button part="button" @click=${() => controls.reset()}>${texts.cancel}</button></div>
-  `;
-}
+export const unlockingView = (state: Step<'unlocking'>, controls: Controls): TemplateResult =>
+  frame(state, controls.texts, { text: controls.texts.unlocking(state.name) }, cancelButton(controls));
 
-export function packedView({ name, format, size }: Step<'packed'>, controls: Controls): TemplateResult {
+export function packedView(state: Step<'packed'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  return html`
-    ${heading(texts.packedTitle(name), 'packed')}
+  const { name, format, size } = state;
+  const body = html`
     <p id="packed">${texts.packed(format, size)}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => controls.unpack()}>${texts.unpack}</button>
@@ -39,12 +37,13 @@ export function packedView({ name, format, size }: Step<'packed'>, controls: Con
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
+  return frame(state, texts, { text: texts.packedTitle(name), by: 'packed' }, body);
 }
 
-export function largeView({ name, size }: Step<'large'>, controls: Controls): TemplateResult {
+export function largeView(state: Step<'large'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  return html`
-    ${heading(texts.largeTitle(name), 'large')}
+  const { name, size } = state;
+  const body = html`
     <p id="large">${texts.large(size)}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => controls.allowMemory()}>${texts.openDisks}</button>
@@ -52,32 +51,31 @@ export function largeView({ name, size }: Step<'large'>, controls: Controls): Te
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
+  return frame(state, texts, { text: texts.largeTitle(name), by: 'large' }, body);
 }
 
-export function unpackingView({ name, share }: Step<'unpacking'>, controls: Controls): TemplateResult {
+export function unpackingView(state: Step<'unpacking'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  return html`
-    ${heading(texts.unpacking(name))}
-    <progress part="progress" aria-label=${texts.unpacking(name)} max="1" value=${share ?? nothing}></progress>
+  const { name, share } = state;
+  const body = html`
     ${share === undefined ? nothing : html`<p class="numbers"><strong>${texts.percent(share)}</strong></p>`}
     ${waitingView(controls)}
-    <div class="actions"><button part="button" @click=${() => controls.reset()}>${texts.cancel}</button></div>
+    ${cancelButton(controls)}
   `;
+  return frame(state, texts, { text: texts.unpacking(name) }, body);
 }
 
-export function disksView(
-  { name, disks, isUnknown = false, notice, offered }: Step<'disks'>,
-  controls: Controls,
-): TemplateResult {
+export function disksView(state: Step<'disks'>, controls: Controls): TemplateResult {
   const { texts } = controls;
+  const { name, disks, isUnknown = false, notice, offered } = state;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const boxes = [...(event.target as HTMLFormElement).querySelectorAll<HTMLInputElement>('[name=disk]')];
     controls.chooseDisks(boxes.flatMap((box, at) => (box.checked ? [at] : [])));
   };
   const missing = disks.filter((disk) => disk.missing);
-  return html`
-    ${heading(isUnknown ? texts.noDiskTitle(name) : texts.disksTitle(name, disks.length), notice ? 'notice' : undefined)}
+  const text = isUnknown ? texts.noDiskTitle(name) : texts.disksTitle(name, disks.length);
+  const body = html`
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${controls.snapshots.length > 0 ? snapshotPicker(controls) : nothing}
     <form @submit=${submit}>
@@ -102,6 +100,7 @@ export function disksView(
       </div>
     </form>
   `;
+  return frame(state, texts, { text, by: notice ? 'notice' : undefined }, body);
 }
 
 function missingFiles(missing: Member[], offered: InputFile | undefined, controls: Controls): TemplateResult {

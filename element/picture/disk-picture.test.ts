@@ -3,13 +3,15 @@
 import type { Extent } from 'decant';
 import { expect, test } from 'vitest';
 import { DiskPicture } from './disk-picture.js';
-import { COLOURED_LAYERS, colourOf, gridOf } from './picture-view.js';
+import { COLOURED_LAYERS, colourOf, gridOf, rangeOf } from './painter.js';
 
 const extent = (start: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => ({
   ...{ start, length, kind, depth: 0, compressed: false, encrypted: false },
   ...more,
 });
-const contents = (picture: DiskPicture) => Array.from({ length: picture.count }, (_, cell) => picture.contentOf(cell));
+/** What the cells of two bytes at the start show. */
+const contents = (picture: DiskPicture, count: number) =>
+  Array.from({ length: count }, (_, cell) => picture.summary(2 * cell, 2 * cell + 2).content);
 
 test('a disk has at most 4,096 cells, each of whole bytes', () => {
   for (const [size, count] of [
@@ -30,7 +32,7 @@ test('a cell shows its first content in the order lost, data, compressed, empty'
   picture.add(extent(4, 3, 'zero'));
   picture.add(extent(7, 1, 'lost'));
   picture.add(extent(8, 2, 'unallocated'));
-  expect(contents(picture).slice(0, 6)).toEqual(['compressed', 'data', 'empty', 'lost', 'empty', 'unknown']);
+  expect(contents(picture, 6)).toEqual(['compressed', 'data', 'empty', 'lost', 'empty', 'unknown']);
   expect(picture.legend.contents).toEqual(new Set(['compressed', 'data', 'empty', 'lost', 'unknown']));
 });
 
@@ -39,7 +41,7 @@ test('a range that a conversion could not read is lost', () => {
   const picture = new DiskPicture(8192, ['disk']);
   picture.add(extent(0, 8192, 'data', { compressed: true }));
   picture.lose({ start: 3, length: 2, code: 'damaged', reason: 'it is damaged' });
-  expect(contents(picture).slice(0, 4)).toEqual(['compressed', 'lost', 'lost', 'compressed']);
+  expect(contents(picture, 4)).toEqual(['compressed', 'lost', 'lost', 'compressed']);
   expect(picture.legend.contents).toEqual(new Set(['compressed', 'lost']));
 });
 
@@ -48,7 +50,8 @@ test('a cell belongs to the layer with its longest run of data', () => {
   picture.add(extent(0, 30, 'data'));
   picture.add(extent(30, 50, 'data', { depth: 2 }));
   picture.add(extent(80, 30, 'data', { depth: 1 }));
-  expect([picture.layerOf(0), picture.layerOf(1), picture.layerOf(2)]).toEqual([2, 1, 0]);
+  const layers = [0, 100, 200].map((start) => picture.summary(start, start + 100).layer);
+  expect(layers).toEqual([2, 1, 0]);
   expect(picture.legend.layers).toEqual(new Set([2, 1]));
 });
 
@@ -63,12 +66,39 @@ for (const [content, layer, colour] of [
   test(`the colour of ${content} in layer ${layer} is ${colour}`, () => expect(colourOf(content, layer)).toBe(colour));
 }
 
+test('several cells show their first content, most of their layers, and what is done of them', () => {
+  // Cells of two bytes.
+  const picture = new DiskPicture(8192, ['top', 'base']);
+  picture.add(extent(0, 2, 'data', { compressed: true }));
+  picture.add(extent(2, 4, 'data', { compressed: true, depth: 1 }));
+  picture.add(extent(6, 2, 'zero'));
+  expect(picture.summary(0, 8)).toEqual({ content: 'compressed', layer: 1, done: 1 });
+  expect(picture.shareOfData(0, 8)).toBe(0.75);
+  // What the report does not reach is not converted.
+  picture.done = Uint8Array.of(1, 0, 1);
+  expect(picture.summary(0, 8).done).toBe(0.5);
+  expect(picture.summary(8, 16)).toEqual({ content: 'unknown', layer: 0, done: 0 });
+  // A part of a cell is that cell; the end of the disk belongs to the last one.
+  expect(picture.summary(1, 1).content).toBe('compressed');
+  expect(picture.summary(8192, 8192).content).toBe('unknown');
+});
+
 test.each([
-  // (width in pixels, side of a cell, cells in a row)
-  [1148, 9, 127],
-  [574, 4, 143],
-  [270, 3, 90],
-  [2, 3, 1],
-])('a picture of %i pixels has whole cells, as wide as there is room', (width, side, columns) => {
-  expect(gridOf(width)).toEqual({ side, columns });
+  // (width and height in CSS pixels, pixels for one, columns, rows, pitch, width)
+  [718, 178, 1, 72, 18, 10, 718],
+  [318, 174, 1, 40, 22, 8, 318],
+  [318, 174, 2, 40, 22, 16, 636],
+  [448, 46, 1.5, 56, 6, 12, 672],
+  [2, 2, 1, 1, 1, 8, 2],
+])('in %i x %i pixels, %f times as fine, cells fill the width', (width, height, ratio, columns, rows, pitch, whole) => {
+  expect(gridOf(width, height, ratio)).toMatchObject({ columns, rows, pitch, width: whole });
+});
+
+test('the cells of a picture have all bytes of the disk', () => {
+  for (const size of [1, 1000, 2 ** 53 - 512]) {
+    const ranges = Array.from({ length: 880 }, (_, at) => rangeOf(at, 880, size));
+    expect(ranges[0]![0]).toBe(0);
+    expect(ranges.at(-1)![1]).toBe(size);
+    expect(ranges.slice(1).every(([start], at) => start === ranges[at]![1])).toBe(true);
+  }
 });

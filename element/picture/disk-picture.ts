@@ -8,6 +8,15 @@ const MOST_CELLS = 4096;
 /** The content that a cell shows: the first in this order that its part of the disk has. */
 export type Content = 'lost' | 'data' | 'compressed' | 'empty' | 'unknown';
 
+/** What several neighbouring cells show as one. */
+export interface Summary {
+  content: Content;
+  /** The index of the layer with most of the cells that have data; 0 is the image. */
+  layer: number;
+  /** The converted share of the cells: 0 to 1. */
+  done: number;
+}
+
 export class DiskPicture {
   /** The bytes of the disk that a cell stands for. */
   readonly #length: number;
@@ -15,12 +24,12 @@ export class DiskPicture {
   /** For each cell, the layer with the longest run of data in it, and the length of that run in bytes. */
   readonly #layers: Uint16Array;
   readonly #runs: Float64Array;
-  /** `Progress.cells` of a conversion under way: 1 for each converted cell. */
+  /** `Progress.cells` of a conversion under way: 1 for each converted cell. It may end before the last cells, which are not converted. */
   done: Uint8Array | undefined;
 
   /** Makes the picture of a disk of `size` bytes, all unknown. `layerNames` begins with the name of the image. */
   constructor(
-    size: number,
+    readonly size: number,
     readonly layerNames: string[],
   ) {
     this.#length = Math.max(1, Math.ceil(size / MOST_CELLS));
@@ -35,18 +44,35 @@ export class DiskPicture {
     return this.#contents.length;
   }
 
-  /** The cell of the byte at `offset`, or the number of cells of as many bytes. */
-  cellAt(offset: number): number {
-    return Math.floor(offset / this.#length);
+  /** What the bytes from `start` to before `end` show, where a cell at the edge belongs to them as a whole. */
+  summary(start: number, end: number): Summary {
+    const { first, after } = this.#cellsIn(start, end);
+    let content: Content = 'unknown';
+    let done = 0;
+    const layers = new Map<number, number>();
+    for (let cell = first; cell < after; cell += 1) {
+      const one = this.#contents[cell]!;
+      if (RANK[one] < RANK[content]) content = one;
+      done += this.done ? (this.done[cell] ?? 0) : 1;
+      if (this.#runs[cell]! === 0) continue;
+      layers.set(this.#layers[cell]!, (layers.get(this.#layers[cell]!) ?? 0) + 1);
+    }
+    const [layer] = [...layers].reduce((most, one) => (one[1] > most[1] ? one : most), [0, 0]);
+    return { content, layer, done: done / (after - first) };
   }
 
-  contentOf(cell: number): Content {
-    return this.#contents[cell]!;
+  /** The share of the bytes from `start` to before `end`, 0 to 1, whose cells have data. */
+  shareOfData(start: number, end: number): number {
+    const { first, after } = this.#cellsIn(start, end);
+    let data = 0;
+    for (let cell = first; cell < after; cell += 1) if (RANK[this.#contents[cell]!] < RANK.empty) data += 1;
+    return data / (after - first);
   }
 
-  /** The index of the layer that `cell` belongs to; 0 is the image. */
-  layerOf(cell: number): number {
-    return this.#layers[cell]!;
+  /** The cells of the bytes from `start` to before `end`: at least one. */
+  #cellsIn(start: number, end: number): { first: number; after: number } {
+    const first = Math.min(Math.floor(start / this.#length), this.count - 1);
+    return { first, after: Math.max(first + 1, Math.min(Math.ceil(end / this.#length), this.count)) };
   }
 
   /** The contents and layers that the picture shows. */

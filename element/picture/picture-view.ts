@@ -1,104 +1,127 @@
-// The picture of a disk: its markup with a legend, and the painting of its canvas in cells of whole pixels of the screen.
+// The picture of a disk: its partitions, its cells, the bar of the work under way as its lower edge, and a legend; a table for
+// screen readers.
 
-import type { Contents } from 'decant/contents';
+import type { Contents, Partition } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AllTexts } from '../types.texts.js';
-import type { Content, DiskPicture } from './disk-picture.js';
+import type { DiskPicture } from './disk-picture.js';
+import { COLOURED_LAYERS } from './painter.js';
 
-/** The least part of the picture that has room for the name of a partition. */
-const ROOM_FOR_NAME = 1 / 6;
-/** The number of cells in a row that a wide picture comes close to. */
-const COLUMNS = 128;
-/** The least side of a cell in pixels, including the gap after it. A narrow picture has more rows instead. */
-const LEAST_SIDE = 3;
-/** The opacity of a cell that is not converted yet, during a conversion. */
-const WAITING = 0.3;
-/** The opacity of a cell that the map has not reached. */
-const UNKNOWN = 0.35;
+/** What the picture shows. */
+export interface Scene {
+  /** Missing if the size of the disk is not known. */
+  picture?: DiskPicture | undefined;
+  contents?: Contents | undefined;
+  /** The work under way, by the name of its bar. */
+  work?: string | undefined;
+  /** The completed share of the work, 0 to 1; `undefined` if it is not known. */
+  share?: number | undefined;
+}
 
-/** The number of colours for layers. Deeper layers share the last one. */
-export const COLOURED_LAYERS = 3;
+/** The least width of a partition in the lane that has room for a name, in CSS pixels. */
+const ROOM_FOR_NAME = 56;
+/** The most partitions in the table. */
+const MOST_ROWS = 16;
 
-/** The partitions that are high enough in the picture for a name. */
-const partsIn = (picture: DiskPicture, contents: Contents | undefined) =>
-  contents?.parts.filter(({ size }) => picture.cellAt(size) >= picture.count * ROOM_FOR_NAME) ?? [];
+/** The canvas and the lane are painted after they are rendered. */
+export const pictureView = (scene: Scene, texts: AllTexts): TemplateResult => html`
+  <figure class="picture" part="picture">
+    <div class="lane" aria-hidden="true">${partsOf(scene).map((part) => laneView(part, texts))}</div>
+    <div class="cells">
+      <canvas role="img" aria-label=${texts.picture.label(scene.share)}></canvas>
+      <span class="tip" aria-hidden="true" hidden></span>
+    </div>
+    ${edgeView(scene)}
+    <figcaption class="more" aria-hidden="true">${legendView(scene.picture, texts)}</figcaption>
+    ${scene.picture ? tableView(scene.picture, partsOf(scene), texts) : nothing}
+  </figure>
+`;
 
-/** `share` is the converted share of the disk during a conversion, 0 to 1. The canvas is painted after it is rendered. */
-export function pictureView(
-  picture: DiskPicture,
-  share: number | undefined,
-  texts: AllTexts,
-  contents: Contents | undefined,
-): TemplateResult {
-  const { contents: kinds, layers } = picture.legend;
+const edgeView = ({ work, share }: Scene) =>
+  work === undefined
+    ? html`<div class=${share === 1 ? 'edge full' : 'edge'}></div>`
+    : html`<progress class="edge" part="progress" aria-label=${work} max="1" value=${share ?? nothing}></progress>`;
+
+/** A part of the disk in the lane; the whole disk, if it has no partitions. */
+interface LanePart {
+  offset: number;
+  size: number;
+  part?: Partition;
+}
+
+function partsOf({ picture, contents }: Scene): LanePart[] {
+  if (!picture) return [];
+  const parts = contents?.parts ?? [];
+  return parts.length > 0
+    ? parts.map((part) => ({ offset: part.offset, size: part.size, part }))
+    : [{ offset: 0, size: picture.size }];
+}
+
+const nameOf = ({ part, size }: LanePart, texts: AllTexts): string =>
+  part ? texts.contents.part(part) : texts.size(size);
+
+const laneView = (one: LanePart, texts: AllTexts) =>
+  html`<span class="part" data-offset=${one.offset} data-size=${one.size}><span>${nameOf(one, texts)}</span></span>`;
+
+function legendView(picture: DiskPicture | undefined, texts: AllTexts): TemplateResult {
+  const { contents, layers } = picture?.legend ?? { contents: new Set(), layers: new Set([0]) };
   const entry = (colour: string, text: string) =>
     html`<span><i class=${`swatch ${colour}`} data-colour=${colour}></i>${text}</span>`;
-  const names = [...layers]
-    .filter((layer) => layer < COLOURED_LAYERS)
-    .sort((a, b) => a - b)
-    .map((layer) => {
-      const isOnly = picture.layerNames.length === 1;
-      return entry(
-        `layer-${layer}`,
-        isOnly ? texts.picture.data : texts.picture.layer(picture.layerNames[layer] ?? ''),
-      );
-    });
+  const names = [...(layers as Set<number>)].filter((layer) => layer < COLOURED_LAYERS).sort((a, b) => a - b);
+  const isOnly = (picture?.layerNames.length ?? 1) === 1;
   return html`
-    <figure class="picture" part="picture">
-      <div>
-        <canvas role="img" aria-label=${texts.picture.label(share)}></canvas>
-        ${partsIn(picture, contents).map((part) => html`<span class="part" aria-hidden="true" data-offset=${part.offset}>${texts.contents.part(part)}</span>`)}
-      </div>
-      <figcaption class="more" aria-hidden="true">
-        ${names}
-        ${kinds.has('compressed') ? html`<span><i class="swatch compressed"></i>${texts.picture.compressed}</span>` : nothing}
-        ${entry('empty', texts.picture.empty)}
-        ${kinds.has('lost') ? entry('lost', texts.picture.lost) : nothing}
-      </figcaption>
-    </figure>
+    ${names.map((layer) => entry(`layer-${layer}`, isOnly ? texts.picture.data : texts.picture.layer(picture!.layerNames[layer] ?? '')))}
+    ${contents.has('compressed') ? html`<span><i class="swatch compressed"></i>${texts.picture.compressed}</span>` : nothing}
+    ${entry('empty', texts.picture.empty)}
+    ${contents.has('lost') ? entry('lost', texts.picture.lost) : nothing}
   `;
 }
 
-/** The name of a cell's colour, which is that of a swatch in the legend. */
-export function colourOf(content: Content, layer: number): string {
-  if (content === 'lost') return 'lost';
-  if (content === 'empty' || content === 'unknown') return 'empty';
-  return `layer-${Math.min(layer, COLOURED_LAYERS - 1)}`;
-}
+const tableView = (picture: DiskPicture, parts: LanePart[], texts: AllTexts) => html`
+  <table class="unseen">
+    <caption>${texts.picture.table.caption}</caption>
+    <tr>${[texts.picture.table.part, texts.picture.table.start, texts.picture.table.data].map((name) => html`<th scope="col">${name}</th>`)}</tr>
+    ${parts.slice(0, MOST_ROWS).map(
+      (one) => html`
+        <tr>
+          <td>${nameOf(one, texts)}</td>
+          <td>${texts.size(one.offset)}</td>
+          <td>${texts.percent(picture.shareOfData(one.offset, one.offset + one.size))}</td>
+        </tr>
+      `,
+    )}
+  </table>
+`;
 
-/** The side of a cell and the number of cells in a row, where `width` pixels are free. */
-export function gridOf(width: number): { side: number; columns: number } {
-  const side = Math.max(LEAST_SIDE, Math.round(width / COLUMNS));
-  return { side, columns: Math.max(1, Math.floor(width / side)) };
-}
-
-/** Draws `picture` as wide as `figure`, in the current colours of its legend. */
-export function paint(figure: HTMLElement, picture: DiskPicture): void {
-  const canvas = figure.querySelector('canvas');
-  const context = canvas?.getContext('2d');
-  if (!canvas || !context || figure.clientWidth === 0) return;
-  const { side, columns } = gridOf(figure.clientWidth * devicePixelRatio);
-  const gap = side > 6 ? 2 : 1;
-  canvas.width = columns * side;
-  canvas.height = Math.ceil(picture.count / columns) * side;
-  canvas.style.width = `${canvas.width / devicePixelRatio}px`;
-  const colours = new Map<string, string>();
-  for (const swatch of figure.querySelectorAll<HTMLElement>('[data-colour]')) {
-    colours.set(swatch.dataset.colour!, getComputedStyle(swatch).backgroundColor);
-  }
-  for (let cell = 0; cell < picture.count; cell += 1) {
-    const content = picture.contentOf(cell);
-    const [x, y] = [(cell % columns) * side, Math.floor(cell / columns) * side];
-    context.globalAlpha = (picture.done?.[cell] ?? 1) === 1 ? 1 : WAITING;
-    if (content === 'unknown') context.globalAlpha *= UNKNOWN;
-    context.fillStyle = colours.get(colourOf(content, picture.layerOf(cell))) ?? 'gray';
-    context.fillRect(x, y, side - gap, side - gap);
-    // A hole in the middle, which is visible without colours too.
-    if (content === 'compressed') context.clearRect(x + gap, y + gap, side - 3 * gap || 1, side - 3 * gap || 1);
-  }
-  // Not by markup, which a policy for styles may forbid.
+/** Places the partitions of the lane, which stands above the cells. Not by markup, which a policy for styles may forbid. */
+export function placeLane(figure: HTMLElement, picture: DiskPicture | undefined): void {
   for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]')) {
-    const row = Math.floor(picture.cellAt(Number(part.dataset.offset)) / columns);
-    part.style.top = `${(row * side * 100) / canvas.height}%`;
+    const share = (bytes: string | undefined) => `${(Number(bytes) / picture!.size) * 100}%`;
+    part.style.insetInlineStart = share(part.dataset.offset);
+    part.style.width = share(part.dataset.size);
   }
+  for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]'))
+    part.classList.toggle('narrow', part.clientWidth < ROOM_FOR_NAME);
+}
+
+/** Says in the tip what the bytes `range` of the disk are, beside the pointer at `x`; hides the tip without a range. */
+export function showTip(
+  figure: HTMLElement,
+  { picture, contents }: Scene,
+  range: [start: number, end: number] | undefined,
+  x: number,
+  y: number,
+  texts: AllTexts,
+): void {
+  const tip = figure.querySelector<HTMLElement>('.tip')!;
+  tip.hidden = !range || !picture;
+  if (!range || !picture) return;
+  const [start, end] = range;
+  const { content, layer } = picture.summary(start, end);
+  const part = contents?.parts.find(({ offset, size }) => offset < end && start < offset + size);
+  const name = picture.layerNames.length > 1 ? picture.layerNames[layer] : undefined;
+  tip.textContent = texts.picture.cell(start, content, part, name);
+  const most = figure.clientWidth - tip.offsetWidth;
+  tip.style.left = `${Math.max(0, Math.min(x - tip.offsetWidth / 2, most))}px`;
+  tip.style.top = `${y - tip.offsetHeight - 12}px`;
 }

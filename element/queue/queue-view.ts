@@ -5,8 +5,9 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
 import type { Opening } from '../files/opening.js';
 import { overallNotes } from '../steps/announcement.js';
-import { heading, noticeView, spoken } from '../steps/common-views.js';
+import { noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
+import type { Head } from '../steps/frame.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Queue } from './queue.js';
@@ -70,11 +71,15 @@ function waitingActions(id: number, name: string, controls: Controls): TemplateR
   `;
 }
 
-/** The results of a queue: a heading with the number of converted images, then the failed and the damaged ones. */
-export function overallView(overall: Overall, texts: AllTexts): TemplateResult {
-  const notes = overallNotes(overall, texts);
-  return html`
-    ${heading(texts.allDone(overall.done, overall.all), notes.length > 0 ? 'overall' : undefined)}
-    ${notes.length > 0 ? html`<div id="overall">${notes.map((text) => html`<p class="bad">${spoken(text)}</p>`)}</div>` : nothing}
-  `;
+/** The heading for the results of a queue: the number of converted images. */
+export const overallHead = (overall: Overall, texts: AllTexts): Head => ({
+  text: texts.allDone(overall.done, overall.all),
+  by: overallNotes(overall, texts).length > 0 ? 'overall' : undefined,
+});
+
+/** The failed and the damaged images of a queue. */
+export function overallView(overall: Overall | undefined, texts: AllTexts): TemplateResult | typeof nothing {
+  const notes = overall ? overallNotes(overall, texts) : [];
+  if (notes.length === 0) return nothing;
+  return html`<div id="overall">${notes.map((text) => html`<p class="bad">${spoken(text)}</p>`)}</div>`;
 }

@@ -13,6 +13,7 @@ import {
   type Destination,
   destinationsOf,
   formatsOf,
+  lastFirst,
   proposed,
   rememberedPlace,
   rememberPlace,
@@ -42,6 +43,7 @@ export class Chooser implements SaveChoices {
   environment: Environment | undefined;
   /** The folder that the person has picked; kept for the next image. */
   folder: FileSystemDirectoryHandle | undefined;
+  listsPlaces = false;
   placeSearch = '';
   /** The way that the person has chosen; kept for the next image. */
   #way: Way | undefined;
@@ -106,7 +108,7 @@ export class Chooser implements SaveChoices {
   async #findPlaces(images: Images, turn: AbortSignal, show: () => void): Promise<void> {
     try {
       const found = await destinationsOf(images, this.screen.host);
-      if (!turn.aborted) this.#destinations = found;
+      if (!turn.aborted) this.#destinations = this.screen.host.places ? found : lastFirst(found, this.#place);
     } catch (thrown) {
       if (!turn.aborted) this.#placesProblem = this.screen.texts.failure(asError(thrown));
     }
@@ -167,6 +169,11 @@ export class Chooser implements SaveChoices {
   refuseName(turn: AbortSignal, nameProblem: NameProblem): void {
     const { nameRefusals = 0 } = this.screen.at('ready') ?? {};
     this.change(turn, { nameProblem, nameRefusals: nameRefusals + 1 });
+  }
+
+  listPlaces(isListed: boolean): void {
+    this.listsPlaces = isListed;
+    this.screen.refresh();
   }
 
   searchPlace(text: string): void {

@@ -75,6 +75,7 @@ export class Conversion {
   ) {
     const { label, survey, destination } = ready;
     const { picture, contents } = survey;
+    if (picture) picture.done = new Uint8Array();
     this.#turn = screen.turn;
     this.#opening = screen.opening;
     this.#environment = chooser.environment;

@@ -1,4 +1,4 @@
-// The places where the disk can run, as tiles.
+// The places where the disk can run: the most used ones as tiles, all of them in a list with a search.
 
 import { html, nothing, type TemplateResult } from 'lit';
 import { pageLink, spoken } from '../steps/common-views.js';
@@ -6,33 +6,50 @@ import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Destination } from '../ways/destinations.js';
+import { placeIcon } from './place-icons.js';
 
-/** The number of places that are shown before a search. */
-const SHOWN = 6;
+/** The number of places that are shown before the list is opened. */
+const SHOWN = 9;
 
 export function placesView(state: Step<'ready'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  const { destinations, destination } = state;
-  const sought = controls.chooser.placeSearch.trim().toLowerCase();
-  const isFound = (one: Destination) => texts.placeLabel(one).toLowerCase().includes(sought);
-  const shown = destinations.filter((one, at) =>
-    sought ? isFound(one) : at < SHOWN || one.name === destination?.name,
-  );
-  const search = (event: Event) => controls.chooser.searchPlace((event.target as HTMLInputElement).value);
+  const { texts, chooser } = controls;
+  const { destinations } = state;
+  const first = destinations.slice(0, SHOWN);
+  const others = destinations.slice(SHOWN);
+  // A place that was chosen in the list is seen without opening it.
+  const isListed =
+    others.length > 0 && (chooser.listsPlaces || others.some(({ name }) => name === state.destination?.name));
+  const listed = isListed ? others.filter((one) => isFound(one, controls)) : [];
   return html`
     <fieldset class="more">
       <legend>${texts.where}</legend>
       <div class="tiles">
-        ${shown.map((one) => tile(one, state, controls))}
+        ${first.map((one) => tile(one, state, controls))}
         ${
-          destinations.length > SHOWN
-            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${controls.chooser.placeSearch} @input=${search} />`
+          others.length > 0
+            ? html`<button type="button" class="tile" part="tile" aria-expanded=${isListed ? 'true' : 'false'} @click=${() => chooser.listPlaces(!isListed)}>${texts.morePlaces}</button>`
             : nothing
         }
       </div>
+      ${isListed ? listView(listed, state, controls) : nothing}
     </fieldset>
-    ${sought && shown.length === 0 ? html`<p class="quiet">${texts.noPlace}</p>` : nothing}
-    ${refusals(shown, texts)}
+    ${refusals([...first, ...listed], texts)}
+  `;
+}
+
+const isFound = (one: Destination, { texts, chooser }: Controls): boolean =>
+  texts.placeLabel(one).toLowerCase().includes(chooser.placeSearch.trim().toLowerCase());
+
+function listView(listed: Destination[], state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts, chooser } = controls;
+  const search = (event: Event) => chooser.searchPlace((event.target as HTMLInputElement).value);
+  return html`
+    <input name="place-search" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${chooser.placeSearch} @input=${search} />
+    ${
+      listed.length > 0
+        ? html`<div class="tiles">${listed.map((one) => tile(one, state, controls))}</div>`
+        : html`<p class="quiet">${texts.noPlace}</p>`
+    }
   `;
 }
 
@@ -52,16 +69,26 @@ function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
   );
 }
 
-const tile = (one: Destination, { destination, choosingTarget }: Step<'ready'>, controls: Controls) => html`
-  <label class="tile" part="tile">
-    <input
-      type="radio"
-      name="place"
-      value=${one.name}
-      .checked=${one.name === destination?.name}
-      ?disabled=${one.output.refusal !== undefined || choosingTarget}
-      @change=${() => controls.chooser.selectDestination(one)}
-    />
-    <span>${controls.texts.placeLabel(one)}</span>
-  </label>
-`;
+function tile(one: Destination, { destination, choosingTarget }: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
+  const { name, output, isLast } = one;
+  const label = texts.placeLabel(one);
+  const format = texts.outputValue(output);
+  return html`
+    <label class="tile" part="tile">
+      <input
+        type="radio"
+        name="place"
+        value=${name}
+        aria-labelledby=${`place-${name}`}
+        aria-describedby=${`format-${name}`}
+        .checked=${name === destination?.name}
+        ?disabled=${output.refusal !== undefined || choosingTarget}
+        @change=${() => controls.chooser.selectDestination(one)}
+      />
+      ${placeIcon(name)}
+      <span id=${`place-${name}`}>${label}</span>
+      <span class="quiet" id=${`format-${name}`}>${[format === label ? output.extension : format, isLast && texts.lastUsed].filter(Boolean).join(' · ')}</span>
+    </label>
+  `;
+}

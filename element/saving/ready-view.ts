@@ -2,9 +2,9 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { pictureView } from '../picture/picture-view.js';
-import { heading, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
+import { noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
+import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
@@ -17,18 +17,15 @@ import { detailsView } from './details-view.js';
 
 export function readyView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { survey, destinations, placesProblem } = state;
+  const { destinations, placesProblem } = state;
   const warnings = [...outputWarnings(state, texts), ...imageWarnings(state, controls)];
-  return html`
-    ${heading(`${shownText(state.label)} → ${shownText(state.name)}`)}
+  const body = html`
     ${destinations.length > 0 ? placesView(state, controls) : nothing}
     ${placesProblem ? noticeView(placesProblem) : nothing}
     ${convertLine(state, controls)}
     ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
     ${waitingView(controls)}
     ${state.asking ? askingView(state.asking, controls) : nothing}
-    ${survey.picture ? pictureView(survey.picture, undefined, texts, survey.contents) : nothing}
-    ${changeView(state, controls)}
     <details class="fold more">
       <summary>${texts.details}</summary>
       ${detailsView(state, controls)}
@@ -38,37 +35,58 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
       <button class="link" part="button link" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
+  return frame(state, texts, { text: shownText(state.label) }, body);
 }
 
-/** What will be made, and the buttons. */
+/** What will be made in two lines, and the buttons. */
 function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { choosingTarget, picking, destination } = state;
-  const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
-  const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
-  const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
-  const cannot = !state.way || choosingTarget;
-  // If the question has a primary button, Convert is not primary: it would only ask again.
-  const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
-  const joinable = canJoin(state) ? controls.joinable : 0;
-  const joins = joinable > 0 && takesSeveral(state.output);
-  const isPrimary = !questionLeadsOn && !joins;
-  // With this format, the disks of a machine are meant for one file.
-  const waiting = joins && controls.imagesWaiting < joinable ? 0 : controls.imagesWaiting;
+  const { destination } = state;
+  const why = obstacleOf(state, texts);
   const hasFit = destination && !controls.opening?.snapshot && !controls.isSalvage && fits(state.image, destination);
   return html`
-    <div class="line">
-      <p>
-        ${lineOf(state, texts)}
-        ${hasFit ? html`<br /><strong class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</strong>` : nothing}
-        ${why ? html`<br /><span class="quiet" id="why">${why}</span>` : nothing}
-      </p>
-      ${joins ? joinButton(joinable, state, controls) : nothing}
-      <button class=${isPrimary ? 'primary' : ''} part=${isPrimary ? 'button primary' : 'button'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${joins ? texts.convertDisk : texts.convert}</button>
-      ${waiting > 0 && state.way !== 'dialog' ? html`<button part="button" aria-disabled=${cannot ? 'true' : nothing} @click=${() => controls.convertAll()}>${texts.convertAll(waiting + 1)}</button>` : nothing}
-      ${joinable > 0 && !joins ? joinButton(joinable, state, controls) : nothing}
+    <div class="made">
+      <p><strong class="name">${shownText(state.name)}</strong>${costOf(state, texts)}</p>
+      <p class="quiet less">${lineOf(state, texts)}</p>
+      ${changeView(state, controls)}
+      ${hasFit ? html`<p class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</p>` : nothing}
+      ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
     </div>
+    <div class="line">${convertButtons(state, why, controls)}</div>
   `;
+}
+
+/** Why the person cannot convert now. */
+function obstacleOf(state: Step<'ready'>, texts: AllTexts): string | undefined {
+  if (state.picking) return texts.picking;
+  if (state.way || !state.choices.some(({ obstacle }) => obstacle === undefined)) return undefined;
+  return state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
+}
+
+/** The buttons, the one for most images first. */
+function convertButtons(state: Step<'ready'>, why: string | undefined, controls: Controls): TemplateResult[] {
+  const { texts } = controls;
+  const cannot = !state.way || state.choosingTarget ? 'true' : nothing;
+  const joinable = canJoin(state) ? controls.joinable : 0;
+  const joins = joinable > 0 && takesSeveral(state.output);
+  // With this format, the disks of a machine are meant for one file.
+  const waiting = joins && controls.imagesWaiting < joinable ? 0 : controls.imagesWaiting;
+  const convertsAll = waiting > 0 && state.way !== 'dialog';
+  // If the question has a primary button, Convert is not primary: it would only ask again.
+  const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
+  const style = (isFirst: boolean) => (isFirst && !questionLeadsOn ? 'primary' : '');
+  const [all, one] = [style(!joins), style(!joins && !convertsAll)];
+  const name = joins || convertsAll ? texts.convertDisk : texts.convert;
+  return [
+    ...(joins ? [joinButton(joinable, state, controls)] : []),
+    ...(convertsAll
+      ? [
+          html`<button class=${all} part=${`button ${all}`} aria-disabled=${cannot} @click=${() => controls.convertAll()}>${texts.convertAll(waiting + 1)}</button>`,
+        ]
+      : []),
+    html`<button class=${one} part=${`button ${one}`} data-convert aria-disabled=${cannot} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${name}</button>`,
+    ...(joinable > 0 && !joins ? [joinButton(joinable, state, controls)] : []),
+  ];
 }
 
 /** The button that opens all disks of the machine; the primary one if the chosen format takes several disks. */
@@ -81,18 +99,23 @@ function joinButton(disks: number, { output, choosingTarget }: Step<'ready'>, co
 const canJoin = ({ output, destination }: Step<'ready'>): boolean =>
   takesSeveral(output) || (destination !== undefined && placeTakesSeveral(destination.name));
 
-/** The format, the size, the time and the way to save, as far as they are known. */
+/** The size of the file, or of its data, if it is known. */
+function costOf({ output, choices, way }: Step<'ready'>, texts: AllTexts): string {
+  const choice = choices.find((one) => one.way === way);
+  const size = choice && output.size !== undefined ? texts.space(choice) : '';
+  return size && `, ${size}`;
+}
+
+/** The number of disks, the format, the time and the way to save, as far as they are known. */
 function lineOf({ others, output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
-  const isKnown = choice !== undefined && output.size !== undefined;
   const disks = others.length > 0 && texts.joined(others.length + 1);
-  return [disks, what, isKnown && texts.estimate(choice), way && way !== 'host' && texts.ways[way]]
-    .filter(Boolean)
-    .join(' · ');
+  const time = choice !== undefined && output.size !== undefined && texts.about(choice);
+  return [disks, what, time, way && way !== 'host' && texts.toWay[way]].filter(Boolean).join(', ');
 }
 
-/** The choices that replace the proposals. Open if the person must choose. */
+/** How the file is made, and the choices that replace the proposals. Open if the person must choose. */
 function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const isWrong = state.nameProblem !== undefined || isTooSmall(state);
@@ -102,7 +125,7 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   };
   return html`
     <details class=${must ? 'fold' : 'fold more'} ?open=${controls.isChanging || must} @toggle=${toggled}>
-      <summary>${texts.change}</summary>
+      <summary><span class="quiet">${lineOf(state, texts)} · </span><span class="link">${texts.change}</span></summary>
       ${changeFields(state, controls)}
     </details>
   `;

@@ -153,10 +153,10 @@ test('all disks are opened once, and converted in their order', async () => {
   expect([name, rows(), events]).toEqual(['vm.ova', ['vm.tar current'], ['open 1', 'open 3']]);
   expect([survey.data, survey.picture?.layerNames]).toEqual([1500, ['1.vmdk', '2.vmdk', '3.vmdk']]);
   // The second disk begins after the 1,000 bytes of the first.
-  expect([0, 500, 1000, 1499, 1500, 3000].map((at) => survey.picture!.contentOf(survey.picture!.cellAt(at)))).toEqual([
+  expect([0, 500, 1000, 1499, 1500, 3000].map((at) => survey.picture!.summary(at, at + 1).content)).toEqual([
     ...['data', 'unknown', 'data', 'data', 'unknown', 'data'],
   ]);
-  expect([1000, 3000].map((at) => survey.picture!.layerOf(survey.picture!.cellAt(at)))).toEqual([1, 2]);
+  expect([1000, 3000].map((at) => survey.picture!.summary(at, at + 1).layer)).toEqual([1, 2]);
   session.convert();
   expect(await step('converting')).toMatchObject({ name: 'vm.tar', target: { kind: 'host', name: 'vm.ova' } });
   await soon(() => expect(conversions).toMatchObject([{ format: 'ova', disks: others }]));
@@ -167,7 +167,7 @@ test('all disks are opened once, and converted in their order', async () => {
   });
   const { made, picture } = await step('done');
   expect(made).toMatchObject([{ file: 'vm.ova', format: 'ova' }]);
-  expect(picture!.contentOf(picture!.cellAt(1100))).toBe('lost');
+  expect(picture!.summary(1100, 1101).content).toBe('lost');
   // One file is one result.
   expect([rows(), session.overall]).toEqual([['vm.tar done'], undefined]);
   session.reset();

@@ -13,6 +13,10 @@ export const doneTitle = ({ result, target, isCopyGone }: Step<'done'>, texts: A
 export const donePlace = ({ target, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(target.name) : texts.place(target, copying);
 
+/** What to know while the browser may still save the file. */
+export const savingText = (state: Step<'done'>, texts: AllTexts): string | undefined =>
+  ['stored', 'streamed'].includes(state.target.kind) ? donePlace(state, texts) : undefined;
+
 /** How the result was compared with the disk, if it was. */
 export const verifiedText = ({ result: { verified } }: Step<'done'>, texts: AllTexts): string | undefined =>
   verified && texts.verified[verified.method];

@@ -14,10 +14,6 @@ export const noticeView = (text: string): TemplateResult => html`<p class="notic
 export const pageLink = (page: unknown): TemplateResult | typeof nothing =>
   typeof page === 'string' ? html`<a href=${page} target="_blank" rel="noreferrer">${new URL(page).host}</a>` : nothing;
 
-/** The heading of a step, which takes the focus. `by` is the ID of its description. */
-export const heading = (text: string, by?: string) =>
-  html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
-
 /** A notice about the server that keeps the session waiting, if any. */
 export const waitingView = ({ waiting, texts }: Controls) => waiting && noticeView(texts.waiting(waiting));
 
@@ -60,8 +56,8 @@ export function fileButton(
 
 /** Heights in the bottle of the logo, in units of its drawing. */
 const [BOTTOM, SHOULDER, NECK, TOP] = [37, 24, 14, 8];
-/** How full the bottle is on the first screen. */
-const USUAL = 0.28;
+/** How full the bottle is on the first screen: more while files are dragged over it. */
+export const LEVELS = { usual: 0.28, dragging: 0.85 };
 
 /** The outline of the liquid in a bottle that is full to `share`: 0 to 1. */
 export function liquid(share: number): string {
@@ -73,8 +69,8 @@ export function liquid(share: number): string {
 }
 
 /** The bottle of the logo, full to `share`. */
-export const bottle = (share = USUAL): TemplateResult => html`
-  <svg class="more" viewBox="0 0 48 48" aria-hidden="true">
+export const bottle = (share: number): TemplateResult => html`
+  <svg class="bottle more" viewBox="0 0 48 48" aria-hidden="true">
     <path d="M16 6h16v8l6 9v14a5 5 0 0 1-5 5H15a5 5 0 0 1-5-5V23l6-9z" />
     <path class="fill" d=${liquid(share)} />
   </svg>

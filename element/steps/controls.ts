@@ -20,6 +20,9 @@ export interface LinkFields {
 
 /** The choices before a conversion. */
 export interface SaveChoices {
+  /** Whether all places are listed. */
+  readonly listsPlaces: boolean;
+  listPlaces(isListed: boolean): void;
   /** The text by which the person looks for a place. */
   readonly placeSearch: string;
   /** Shows the places whose names contain `text`. */

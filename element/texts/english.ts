@@ -66,7 +66,9 @@ export const english: AllTexts = {
   tagline: 'Converts virtual disks.',
   nothingUploaded: 'Nothing is uploaded.',
 
-  dropHere: 'Drop a disk image here',
+  dropHere: 'Drop a disk image',
+  fromTo: 'qcow2, VMDK, VDI, VHD, OVA → any cloud',
+  allFormats: 'All formats',
   takes: (inputs) => `${inputs.join(', ')}, also in OVA or zip`,
   makes: (outputs) => `→ ${outputs.join(', ')}`,
   choose: 'Choose a file',
@@ -75,7 +77,7 @@ export const english: AllTexts = {
   addressFor: ({ role }) => `Link to the ${role}`,
   openAddress: 'Open',
   noAddress: 'Enter a link that begins with https:// or http://.',
-  trySample: 'Try a sample image',
+  trySample: 'Try a sample',
   interrupted: (name, bytes) =>
     `The conversion of ${shownText(name)} was interrupted. Open it again to resume. The finished part takes ${size(bytes)} of this browser's storage.`,
   freeStorage: (bytes) => `Free ${size(bytes)}`,
@@ -86,6 +88,7 @@ export const english: AllTexts = {
   fileRemoved: (file) => `${shownText(file)} was removed.`,
   fileStays: (file) => `${shownText(file)} is not empty, and stays: check whether it is complete.`,
   fileNotRemoved: (file) => `The browser does not let this page remove ${shownText(file)}. Delete it yourself.`,
+  badge: 'Stays on this computer · works offline · open source',
   proof: 'Is it safe?',
   checkUploads: 'Nothing is uploaded. Turn your network off: it still works.',
   dropToOpen: 'Drop to open it',
@@ -168,6 +171,15 @@ export const english: AllTexts = {
     compressed: 'compressed',
     empty: 'empty',
     lost: 'lost',
+    cell: (offset, content, part, layer) =>
+      [
+        `at ${size(offset)}: ${content === 'unknown' ? 'not read yet' : english.picture[content]}`,
+        part && english.contents.part(part),
+        layer && shownText(layer),
+      ]
+        .filter(Boolean)
+        .join(', '),
+    table: { caption: 'Parts of the disk', part: 'Part', start: 'Begins at', data: 'With data' },
   },
 
   contents: {
@@ -263,10 +275,13 @@ export const english: AllTexts = {
     `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,
   where: 'Where will it run?',
   placeLabel: ({ name, label }) => (name === 'raw' ? 'Raw disk' : shownText(label)),
-  otherPlace: 'Other place',
+  lastUsed: 'last used',
+  morePlaces: 'More…',
+  otherPlace: 'Find a place',
   noPlace: 'No place has this name.',
   forPlace: (place, output) => (place.name === 'raw' ? output : `${output} for ${english.placeLabel(place)}`),
-  estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
+  space,
+  about,
   fits: (name, place) => `Nothing to convert: ${shownText(name)} already fits (${shownText(place)}).`,
   change: 'Change',
   saveHow: 'Where to save it',
@@ -292,6 +307,7 @@ export const english: AllTexts = {
     download: 'As a download',
     host: 'Let this page save it',
   },
+  toWay: { folder: 'to a folder you pick', dialog: "with the browser's save dialog", download: 'to your downloads' },
   pickedCost: (choice, disk) => {
     const { space, atLeast } = choice;
     const takes = time(choice).replace(
@@ -388,6 +404,19 @@ export const english: AllTexts = {
     'read-back': 'Verified: every byte of the disk was read back and compared.',
     checksums: 'Verified: the checksums of the server match the bytes that were sent.',
   },
+  madeIn: (place) => {
+    switch (place.kind) {
+      case 'folder':
+        return `in the folder ${shownText(place.folder.name)}`;
+      case 'dialog':
+        return 'in the place you picked';
+      case 'host':
+        return 'received by this page';
+      case 'streamed':
+      case 'stored':
+        return 'in your downloads';
+    }
+  },
   place: (place, copying) => {
     switch (place.kind) {
       case 'folder':
@@ -438,8 +467,8 @@ export const english: AllTexts = {
   notIsolated: 'not used: the server of this page does not allow shared memory',
   convertAnother: 'Convert another image',
   nextStep: (place, shell) => `Next, for ${place}${shell === 'powershell' ? ', in PowerShell' : ''}`,
-  ownValues: 'Your own values',
   copy: 'Copy',
+  copyAll: 'Copy all',
   compute: 'Compute its SHA-256',
   computing: 'Computing the SHA-256',
   copyDone: 'Copied.',

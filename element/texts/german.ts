@@ -74,7 +74,9 @@ export const german: AllTexts = {
   tagline: 'Konvertiert virtuelle Platten.',
   nothingUploaded: 'Nichts wird hochgeladen.',
 
-  dropHere: 'Festplattenabbild hier ablegen',
+  dropHere: 'Festplattenabbild ablegen',
+  fromTo: 'qcow2, VMDK, VDI, VHD, OVA → jede Cloud',
+  allFormats: 'Alle Formate',
   takes: (inputs) => `${inputs.join(', ')}, auch in OVA oder zip`,
   makes: (outputs) => `→ ${outputs.join(', ')}`,
   choose: 'Datei auswählen',
@@ -84,7 +86,7 @@ export const german: AllTexts = {
   addressFor: (need) => `Link zur ${role(need.role)}`,
   openAddress: 'Öffnen',
   noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
-  trySample: 'Mit einem Beispiel ausprobieren',
+  trySample: 'Beispiel ausprobieren',
   interrupted: (name, bytes) =>
     `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers.`,
   freeStorage: (bytes) => `${size(bytes)} freigeben`,
@@ -96,6 +98,7 @@ export const german: AllTexts = {
   fileStays: (file) => `${shownText(file)} ist nicht leer und bleibt: Prüfen Sie, ob die Datei vollständig ist.`,
   fileNotRemoved: (file) =>
     `Der Browser lässt diese Seite ${shownText(file)} nicht entfernen. Löschen Sie die Datei selbst.`,
+  badge: 'Bleibt auf diesem Computer · geht ohne Netz · Open Source',
   proof: 'Ist das sicher?',
   checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
   dropToOpen: 'Zum Öffnen loslassen',
@@ -178,6 +181,15 @@ export const german: AllTexts = {
     compressed: 'komprimiert',
     empty: 'leer',
     lost: 'verloren',
+    cell: (offset, content, part, layer) =>
+      [
+        `bei ${size(offset)}: ${content === 'unknown' ? 'noch nicht gelesen' : german.picture[content]}`,
+        part && german.contents.part(part),
+        layer && shownText(layer),
+      ]
+        .filter(Boolean)
+        .join(', '),
+    table: { caption: 'Teile der Platte', part: 'Teil', start: 'Beginnt bei', data: 'Mit Daten' },
   },
 
   contents: {
@@ -273,10 +285,13 @@ export const german: AllTexts = {
   },
   where: 'Wo soll die Platte laufen?',
   placeLabel: ({ name, label }) => (name === 'raw' ? 'Rohe Platte' : shownText(label.replace(' or ', ' oder '))),
-  otherPlace: 'Anderer Ort',
+  lastUsed: 'zuletzt',
+  morePlaces: 'Mehr …',
+  otherPlace: 'Ort suchen',
   noPlace: 'Kein Ort heißt so.',
   forPlace: (place, output) => (place.name === 'raw' ? output : `${output} für ${german.placeLabel(place)}`),
-  estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
+  space,
+  about,
   fits: (name, place) => `Nichts zu konvertieren: ${shownText(name)} passt schon (${shownText(place)}).`,
   change: 'Ändern',
   saveHow: 'Speicherort',
@@ -303,6 +318,7 @@ export const german: AllTexts = {
     download: 'Als Download',
     host: 'Von dieser Seite speichern lassen',
   },
+  toWay: { folder: 'in einen Ordner Ihrer Wahl', dialog: 'mit dem Speicherdialog', download: 'zu Ihren Downloads' },
   pickedCost: (choice, disk) => {
     const { space, atLeast } = choice;
     const takes = time(choice).replace(
@@ -405,6 +421,19 @@ export const german: AllTexts = {
     'read-back': 'Geprüft: Jedes Byte der Platte wurde zurückgelesen und verglichen.',
     checksums: 'Geprüft: Die Prüfsummen des Servers passen zu den gesendeten Bytes.',
   },
+  madeIn: (place) => {
+    switch (place.kind) {
+      case 'folder':
+        return `im Ordner ${shownText(place.folder.name)}`;
+      case 'dialog':
+        return 'am ausgewählten Ort';
+      case 'host':
+        return 'an diese Seite übergeben';
+      case 'streamed':
+      case 'stored':
+        return 'in Ihren Downloads';
+    }
+  },
   place: (place, copying) => {
     switch (place.kind) {
       case 'folder':
@@ -454,8 +483,8 @@ export const german: AllTexts = {
   notIsolated: 'nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher',
   convertAnother: 'Noch ein Abbild konvertieren',
   nextStep: (place, shell) => `Als Nächstes, für ${place}${shell === 'powershell' ? ', in der PowerShell' : ''}`,
-  ownValues: 'Ihre eigenen Werte',
   copy: 'Kopieren',
+  copyAll: 'Alles kopieren',
   compute: 'SHA-256 berechnen',
   computing: 'SHA-256 wird berechnet',
   copyDone: 'Kopiert.',

@@ -104,6 +104,11 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     'picture.label': each([undefined, 0.5]),
     'picture.layer': named,
+    'picture.cell': [
+      [0, 'empty', undefined, undefined],
+      [5e6, 'compressed', { size: 5e6, name }, name],
+      [5e6, 'unknown', undefined, name],
+    ],
     'contents.title': [
       [undefined, 1],
       [{ kind: 'GPT' }, 1],
@@ -182,7 +187,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [{ name: 'raw', label: 'a raw disk' }, 'Raw disk'],
       [{ name: 'mine', label: name }, 'qcow2'],
     ],
-    estimate: each(costs.slice(0, 2)),
+    space: each(costs.slice(0, 2)),
+    about: each(costs.slice(0, 2)),
     fits: two,
     nextStep: [
       ['KVM', 'sh'],
@@ -234,6 +240,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       { host: name, attempt: 0 },
       { host: name, attempt: 0, offline: true },
     ]),
+    madeIn: each(placesOf(name)),
     place: placesOf(name).flatMap((target) => [
       [target, undefined],
       [target, 1],
@@ -351,7 +358,8 @@ for (const [path, values, text] of [
     [{ ...choice, isGuess: true, seconds: 4e6 }, 22e12],
     'Takes 5 MB, the size of its data. Probably over a day: the browser checks all 22 TB.',
   ],
-  ['estimate', [{ ...choice, space: 0 }], 'about 1 min 30 s'],
+  ['space', [{ ...choice, space: 0 }], ''],
+  ['about', [{ ...choice, space: 0 }], 'about 1 min 30 s'],
   ['notice', [{ code: 'huge', fields: { size: 22e12 }, message: '' }], 'The disk has 22 TB, far more than its file.'],
   [
     'pickedCost',

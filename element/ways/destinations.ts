@@ -11,6 +11,8 @@ export interface Destination {
   name: string;
   label: string;
   output: OutputFormat;
+  /** Whether the person has chosen it last. */
+  isLast?: true;
 }
 
 /** The place that is proposed first. */
@@ -108,6 +110,12 @@ function outputWith(base: OutputFormat, place: Omit<PlaceOutput, 'name' | 'label
 /** The value of an option in the output that `base` describes. */
 const usual = ({ recommended, options }: OutputFormat, option: string): string | undefined =>
   recommended[option] ?? options.find(({ name }) => name === option)?.values[0];
+
+/** Puts the place called `chosen`, which the person has chosen last, before the others, and marks it. */
+export function lastFirst(destinations: Destination[], chosen: string | undefined): Destination[] {
+  const [last] = destinations.filter(({ name }) => name === chosen);
+  return last ? [{ ...last, isLast: true }, ...destinations.filter((one) => one !== last)] : destinations;
+}
 
 /** Proposes the place called `chosen`, or else a raw disk, or the first possible one; `undefined` if none is possible. */
 export function proposed(destinations: Destination[], chosen: string | undefined): Destination | undefined {

@@ -1,0 +1,37 @@
+// Commands as parts: texts, and each placeholder between two of them.
+
+import { nextStep } from 'decant/places';
+import { expect, test } from 'vitest';
+import { partsOfCommands, wordsOf } from './commands-view.js';
+
+const disk = { file: 'my BUCKET.vmdk', format: 'vmdk', size: 512, virtualSize: 1024 };
+
+test('a placeholder is a part of its own, wherever it is; the name of a file is none', () => {
+  const [copy] = partsOfCommands('aws', disk);
+  expect(copy).toEqual(["aws s3 cp 'my BUCKET.vmdk' s3://", 'BUCKET', '/my-bucket.vmdk']);
+});
+
+for (const place of ['aws', 'azure', 'google', 'proxmox', 'hyperv', 'openstack', 'raw', 'nowhere']) {
+  test(`${place}: the parts are those of the commands`, () => {
+    const commands = nextStep(place, disk)?.commands ?? [];
+    const parts = partsOfCommands(place, disk);
+    expect(parts.map((one) => one.join(''))).toEqual(commands.map(({ line }) => line));
+    for (const [at, { placeholders }] of commands.entries())
+      expect(new Set(parts[at]!.filter((_, part) => part % 2 === 1))).toEqual(new Set(placeholders));
+  });
+}
+
+test.each([
+  [['a --b'], [['a'], ['--b']]],
+  [
+    ['cp x s3://', 'BUCKET', '/x y'],
+    [['cp'], ['x'], ['s3://', 'BUCKET', '/x'], ['y']],
+  ],
+  [
+    ['', 'A', ' ', 'B', ''],
+    [
+      ['', 'A', ''],
+      ['', 'B', ''],
+    ],
+  ],
+])('the words of %j are %j', (parts, words) => expect(wordsOf(parts)).toEqual(words));

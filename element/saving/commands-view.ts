@@ -1,0 +1,79 @@
+// The commands that come after a conversion: one a row, with fields for what only the person knows.
+
+import { nextStep } from 'decant/places';
+import { html, nothing, type TemplateResult } from 'lit';
+import { pageLink, spoken } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
+import type { Step } from '../steps/state.js';
+
+export function commandsView({ destination, made, contents }: Step<'done'>, controls: Controls) {
+  const { texts, values } = controls;
+  const step = destination && nextStep(destination.name, made, values);
+  if (!step) return nothing;
+  const lines = step.commands.map(({ line }) => line);
+  const shown = partsOfCommands(destination.name, made);
+  const commands = lines.map((line, at) => ({ line, parts: shown[at]! }));
+  return html`
+    <section class="next more" aria-labelledby="next">
+      <h3 id="next">${texts.nextStep(texts.placeLabel(destination), step.shell)}</h3>
+      ${commands.length > 0 ? html`<ol>${commands.map((command) => row(command, controls))}</ol>` : nothing}
+      ${commands.length > 1 ? html`<div class="actions"><button part="button" @click=${() => controls.copy(lines.join('\n'))}>${texts.copyAll}</button></div>` : nothing}
+      ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
+      ${step.notices.map((notice) => html`<p>${spoken(texts.notice(notice))} ${pageLink(notice.fields.source)}</p>`)}
+    </section>
+  `;
+}
+
+/** A command: the text to copy, and its parts: texts, and each placeholder between two of them. */
+interface Command {
+  line: string;
+  parts: string[];
+}
+
+function row({ line, parts }: Command, controls: Controls): TemplateResult {
+  if (line.startsWith('#')) return html`<li class="comment quiet">${line.replace(/^#\s*/, '')}</li>`;
+  const { texts } = controls;
+  return html`
+    <li>
+      <code part="command">${wordsOf(parts).map((word) => wordView(word, controls))}</code>
+      <button part="button" aria-label=${`${texts.copy}: ${line}`} @click=${() => controls.copy(line)}>${texts.copy}</button>
+    </li>
+  `;
+}
+
+/** Words are not broken at hyphens. */
+const wordView = (word: string[], controls: Controls) =>
+  html`<span class="word">${word.map((part, at) => (at % 2 === 1 ? valueField(part, controls) : part))}</span> `;
+
+/** Splits the parts of a command at spaces. A word has parts as well. */
+export function wordsOf(parts: string[]): string[][] {
+  const words: string[][] = [[]];
+  for (const [at, part] of parts.entries()) {
+    const [first = '', ...others] = at % 2 === 1 ? [part] : part.split(' ');
+    words.at(-1)!.push(first);
+    for (const text of others) words.push([text]);
+  }
+  return words;
+}
+
+/** The field for a placeholder, wide enough for what is in it. Each field of a placeholder has the same value. */
+const valueField = (placeholder: string, controls: Controls) => {
+  const value = controls.values[placeholder] ?? '';
+  const typed = (event: Event) => controls.fillIn(placeholder, (event.target as HTMLInputElement).value);
+  // Spaces around it would be spaces of the command.
+  return html`<input class="value" name=${`value-${placeholder}`} aria-label=${placeholder} placeholder=${placeholder} size=${(value || placeholder).length} autocomplete="off" autocapitalize="off" spellcheck="false" .value=${value} @input=${typed} />`;
+};
+
+/** A text that no command has, in place of a placeholder: it needs no quotes in any shell. */
+const markOf = (at: number): string => `decantPlaceholder${at}x`;
+
+/** The parts of each command: texts, and each placeholder between two of them. */
+export function partsOfCommands(place: string, made: Parameters<typeof nextStep>[1]): string[][] {
+  const commands = nextStep(place, made)?.commands ?? [];
+  const placeholders = [...new Set(commands.flatMap((command) => command.placeholders))];
+  const marks = Object.fromEntries(placeholders.map((placeholder, at) => [placeholder, markOf(at)]));
+  const marked = nextStep(place, made, marks)?.commands ?? [];
+  return marked.map(({ line }) =>
+    line.split(/decantPlaceholder(\d+)x/).map((part, at) => (at % 2 === 1 ? placeholders[Number(part)]! : part)),
+  );
+}

@@ -1,0 +1,40 @@
+// What all steps after the first share: a heading, the picture of the disk directly under it, and below it what the step has to say.
+
+import { html, nothing, type TemplateResult } from 'lit';
+import { pictureView, type Scene } from '../picture/picture-view.js';
+import type { AllTexts } from '../types.texts.js';
+import { workTitle } from './announcement.js';
+import type { State } from './state.js';
+
+/** What the picture shows in a step. */
+export function sceneOf(state: State, texts: AllTexts): Scene {
+  switch (state.step) {
+    case 'opening':
+      return { work: texts.opening(state.name), share: state.share };
+    case 'unlocking':
+      return { work: texts.unlocking(state.name), share: state.share };
+    case 'unpacking':
+      return { work: texts.unpacking(state.name), share: state.share };
+    case 'ready':
+      return state.survey;
+    case 'converting':
+      return { picture: state.picture, contents: state.contents, work: workTitle(state, texts), share: state.share };
+    case 'done':
+      return { picture: state.picture, contents: state.contents, share: 1 };
+    default:
+      return {};
+  }
+}
+
+/** `by` is the ID of what describes the heading, which takes the focus. */
+export interface Head {
+  text: string | TemplateResult;
+  by?: string | undefined;
+}
+
+/** The template is the same in each step, so that the picture stays while the rest changes. */
+export const frame = (state: State, texts: AllTexts, { text, by }: Head, body: TemplateResult): TemplateResult => html`
+  <div class="head"><h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2></div>
+  ${pictureView(sceneOf(state, texts), texts)}
+  <div class="below">${body}</div>
+`;
