@@ -111,11 +111,6 @@ export const styles = css`
   /* Where colours are forced, a link has a border. */
   @media not (forced-colors: active) {
     .actions .link:only-child { padding-inline: 0; }
-    /* The browsers' own bars differ: in Firefox, the rest of a dark one is white. */
-    progress[value] { appearance: none; border: 0; overflow: hidden; background: var(--decant-line); }
-    ::-webkit-progress-bar { background: none; }
-    ::-webkit-progress-value { background: var(--decant-accent); }
-    progress[value]::-moz-progress-bar { background: var(--decant-accent); }
   }
   dt, .quiet { color: var(--decant-quiet); }
   a { color: var(--decant-accent); }
@@ -133,19 +128,25 @@ export const styles = css`
   .tile:has(:focus-visible) { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
   @media (forced-colors: active) {
     .tile:has(:checked) { border-width: 3px; }
+    .edge { background: GrayText; }
+    .edge.full, ::-webkit-progress-value { background: Highlight; }
+    progress[value]::-moz-progress-bar { background: Highlight; }
     /* Visible also where it is not converted yet. */
     .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
   }
   .made { margin: var(--decant-space) 0 0; }
   .made p { margin: 0; }
   .made strong { font-weight: var(--decant-weight); }
-  .made summary { display: block; padding: 0; }
-  .made details { margin: 0; }
-  .less { display: none; }
+  .made button { min-height: 0; padding: 0; border: 0; }
   /* The main button stays in sight while the choices above it are long. */
   .line { position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin: calc(var(--decant-space) * 0.5) 0; padding: calc(var(--decant-space) * 0.25) 0; background: var(--decant-card); }
   .line button { flex: 1 1 auto; }
+  /* The browsers' own bars differ: in Firefox, the rest of a dark one is white. */
   progress { display: block; width: 100%; accent-color: var(--decant-accent); }
+  progress[value] { appearance: none; border: 0; overflow: hidden; forced-color-adjust: none; }
+  ::-webkit-progress-bar { background: none; }
+  ::-webkit-progress-value { background: var(--decant-accent); }
+  progress[value]::-moz-progress-bar { background: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: 1.5em; font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 4ch; }
   .drop details { max-width: 36em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }
@@ -267,7 +268,6 @@ export const styles = css`
   :host([compact]) .drop { flex-flow: row wrap; justify-content: space-between; min-height: 0; padding: calc(var(--decant-space) * 0.5); }
   :host([compact]) .lane { display: none; }
   :host([compact]) .cells { height: 46px; }
-  :host([compact]) .less { display: block; }
   :host([compact]) :is(.line, .made) { position: static; margin: calc(var(--decant-space) * 0.25) 0 0; }
   :host([compact]) .actions { margin-top: calc(var(--decant-space) * 0.25); }
   :host([compact]) .hint { min-height: 0; }

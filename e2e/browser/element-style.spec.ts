@@ -21,7 +21,7 @@ function sampleOf(name: string, at: number): string {
   if (/font/.test(name)) return `f${at}`;
   if (/weight/.test(name)) return `${500 + at}`;
   if (/shadow/.test(name)) return `rgb(0, 0, 0) 0px 0px ${at}px 0px`;
-  return /radius|space|padding|control|size|height/.test(name) ? `${100 + at}px` : `rgb(1, 2, ${at})`;
+  return /radius|space|padding|control|drop|size|height/.test(name) ? `${100 + at}px` : `rgb(1, 2, ${at})`;
 }
 
 const PROPERTIES = new Map(

@@ -338,7 +338,7 @@ open(
       await page.getByRole('button', { name: 'Convert another image' }).click();
       await choose(page, images.states());
       await page.getByRole('button', { name: 'Choose another file' }).click();
-      await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
     });
     expect(readdirSync(folder)).toEqual(['states.raw']);
   },

@@ -140,7 +140,7 @@ test('the workers and the coordinator write a file of many jobs together', async
 test.describe('the page', () => {
   test.beforeEach(async ({ page }) => {
     await page.goto('/');
-    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
   });
 
   test('offers what the disk can become, and saves it so', async ({ page }, testInfo) => {
@@ -207,7 +207,7 @@ test.describe('the page', () => {
     await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert', exact: true }).click();
-    await expect(page.locator('#place')).toContainText('The browser has received all of kinds.vhd.');
+    await expect(page.locator('#saving')).toContainText('The browser has received all of kinds.vhd.');
     const path = testInfo.outputPath('kinds.vhd');
     await (await download).saveAs(path);
     qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, images.kinds());

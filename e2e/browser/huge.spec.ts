@@ -6,7 +6,7 @@ import { choose, look, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
 });
 
 const isReading = (page: Page) => expect(page.getByText('so far')).toBeVisible();

@@ -18,7 +18,7 @@ async function convert(page: Page, path: string): Promise<string> {
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
 });
 
 test('a chain of three dropped together', { tag: '@full' }, async ({ page }, testInfo) => {

@@ -14,7 +14,7 @@ import { startServer, type TestServer } from '../support/server.js';
 import { watchUnhandled } from '../support/unhandled.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const HEADING = 'Drop a disk image here';
+const HEADING = 'Drop a disk image';
 
 const FULL = '@full';
 
@@ -136,7 +136,7 @@ async function convert(page: Page, expected: string): Promise<void> {
 }
 
 async function convertSample(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('button', { name: 'Try a sample' }).click();
   await convert(page, images.sample());
 }
 

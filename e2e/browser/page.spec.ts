@@ -8,7 +8,7 @@ import { audit, choose, LOOKS, look, lookAs } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
 });
 
 test('a whole conversion by keyboard alone', async ({ page }) => {
@@ -25,7 +25,7 @@ test('a whole conversion by keyboard alone', async ({ page }) => {
     throw new Error(`'${name}' cannot be reached with Tab`);
   };
   const download = page.getByRole('radio', { name: 'As a download' });
-  await press('Try a sample image');
+  await press('Try a sample');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeFocused();
   // Tab stops in a radio group once, at the checked button; the arrow keys choose another one.
@@ -60,7 +60,7 @@ test('the sample becomes a download of the right bytes; no other host is asked, 
   page.on('request', (request) => requests.push(request.url()));
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   await page.reload();
-  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('button', { name: 'Try a sample' }).click();
   await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
@@ -83,7 +83,7 @@ for (const [name, tag] of [
     `a download arrives under the name ${name}, which no guess of its content extends`,
     { tag: [...tag] },
     async ({ page }) => {
-      await page.getByRole('button', { name: 'Try a sample image' }).click();
+      await page.getByRole('button', { name: 'Try a sample' }).click();
       await page.getByRole('radio', { name: 'As a download' }).click();
       await page.getByLabel('File name').fill(name);
       const download = page.waitForEvent('download');
@@ -94,7 +94,7 @@ for (const [name, tag] of [
 }
 
 test('a name that the browser changes is announced beforehand', { tag: '@full' }, async ({ page }) => {
-  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('button', { name: 'Try a sample' }).click();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const name = page.getByLabel('File name');
   await name.fill('.my~disk.vhd');
@@ -106,7 +106,7 @@ test('a name that the browser changes is announced beforehand', { tag: '@full' }
 });
 
 test('Enter in the name converts', { tag: '@full' }, async ({ page }) => {
-  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('button', { name: 'Try a sample' }).click();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByLabel('File name').press('Enter');
@@ -137,7 +137,7 @@ test('a pasted file is opened, but not one that is pasted into a text', { tag: '
     }, into);
   await page.evaluate(() => document.body.append(document.createElement('textarea')));
   await paste('textarea');
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
   await paste('body');
   await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toBeVisible();
 });
@@ -250,10 +250,10 @@ test.describe('where nothing is kept for offline use', () => {
   test.use({ serviceWorkers: 'block' });
   test('a sample that cannot be fetched is reported, and can be retried', { tag: '@full' }, async ({ page }) => {
     await page.route('**/sample-*.qcow2', (route) => route.abort());
-    await page.getByRole('button', { name: 'Try a sample image' }).click();
+    await page.getByRole('button', { name: 'Try a sample' }).click();
     await expect(page.locator('.notice')).toContainText('Could not read sample.qcow2');
     await page.unroute('**/sample-*.qcow2');
-    await page.getByRole('button', { name: 'Try a sample image' }).click();
+    await page.getByRole('button', { name: 'Try a sample' }).click();
     await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
   });
 });
@@ -282,7 +282,7 @@ test.describe('without isolation', () => {
   test.use({ isolated: false });
 
   test('the page works and says so', { tag: '@full' }, async ({ page }) => {
-    await page.getByRole('button', { name: 'Try a sample image' }).click();
+    await page.getByRole('button', { name: 'Try a sample' }).click();
     await page.getByRole('radio', { name: 'As a download' }).click();
     await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await page.getByText('Details').click();

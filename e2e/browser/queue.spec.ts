@@ -9,7 +9,7 @@ import { audit, choose, drop, look } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
 });
 
 const queue = (page: Page) => page.getByRole('region', { name: 'Queue' });

@@ -115,7 +115,7 @@ test.describe('the package', () => {
 test.describe('the page', () => {
   test.beforeEach(async ({ page }) => {
     await page.goto('/');
-    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
   });
 
   // Chromium numbers the names of one drop.

@@ -10,7 +10,7 @@ import { choose, drop, look, lookAgain, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
 });
 
 async function download(page: Page, path: string): Promise<void> {
@@ -49,7 +49,7 @@ for (const [name, measured, place, method, details] of [
     await choose(page, images.kinds());
     await download(page, testInfo.outputPath('kinds.raw'));
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-    await expect(page.locator('#place')).toContainText(place);
+    await expect(page.locator('#saving')).toContainText(place);
     await page.getByText('Details').click();
     await expect(page.getByText(method)).toBeVisible();
     await expect(page.getByText("10.5 MB in the browser's storage")).toHaveCount(name === 'a copy is faster' ? 1 : 0);

@@ -59,7 +59,7 @@ test('the name of a file, whatever comes of it', { tag: '@full' }, async ({ page
   for (const content of contents) {
     await page.goto('/');
     await choose(page, name, content);
-    await expect.poll(async () => (await textsOf(page)).join('\n').includes('Drop a disk image here')).toBe(false);
+    await expect.poll(async () => (await textsOf(page)).join('\n').includes('Drop a disk image')).toBe(false);
     await expect(page.getByRole('heading', { name: 'Reading' })).toBeHidden();
     await check(page);
   }

@@ -155,7 +155,7 @@ test(INSECURE, { tag: '@full' }, async ({ servers, launchOptions }) => {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   await page.goto(servers.isolated.url.replace('localhost', 'decant.test'));
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
   const told = await page.evaluate(async (url) => (await import(url)).streamObstacle(), MODULE);
   expect(told).toContain('https');
   expect(complaints).toEqual([]);

@@ -7,7 +7,7 @@ import { expect, hashOpfs, type Page, storage, test } from '../support/browser.j
 import { decant } from '../support/command.js';
 import { arriveAt, closeGate, fifthOf, useGates } from '../support/gates.js';
 import { hashFile, PASSWORD, qemuImgLuks, sparse } from '../support/images.js';
-import { choose, drop, look } from '../support/page.js';
+import { choose, commands, drop, look } from '../support/page.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 
@@ -51,19 +51,19 @@ test('the disks of a machine become one OVA in a folder, with the bytes that Nod
   }, UUID);
   await drop(page, vm);
   await page.getByRole('button', { name: 'Continue' }).click();
-  await expect(page.getByRole('heading', { name: 'web.vmx: system.vmdk → web-disk1.ova' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'web.vmx: system.vmdk' })).toBeVisible();
   // Where an OVA is made, one disk alone is the exception.
   await expect(page.getByRole('button', { name: 'Only this disk' })).toBeVisible();
   await expect(page.getByRole('button', { name: /^Convert/ })).toHaveCount(0);
   await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
-  await expect(page.getByRole('heading', { name: 'web.vmx → web.ova' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'web.vmx' })).toBeFocused();
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
   await page.getByText('Change', { exact: true }).click();
   await expect(page.getByLabel('File name')).toHaveValue('web.ova');
   await page.getByRole('radio', { name: 'To a folder' }).click();
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeFocused();
-  await expect(page.locator('#place')).toHaveText(/^web\.ova is in the folder/);
+  await expect(page.locator('#place')).toHaveText(/ in the folder /);
   expect(await hashOpfs(page, 'web.ova')).toBe(hashFile(expected));
 });
 
@@ -92,22 +92,22 @@ test('a disk of several that become one OVA asks for its password, and the comma
   await expect(page.getByRole('heading', { name: 'both.tar: b.qcow2 is encrypted' })).toBeVisible();
   await page.getByLabel('Password for').fill(PASSWORD);
   await page.getByRole('button', { name: 'Unlock' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar → both.ova' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
   await expect(page.getByRole('radio', { name: 'VMware' })).toBeChecked();
   await expect(page.getByRole('radio', { name: 'Azure' })).toHaveCount(0);
   await look(page, testInfo, 'together');
   // One disk alone stays possible, and the password is not asked for again.
   await page.getByRole('button', { name: 'A file for each disk' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar: a.qcow2 → both-disk1.vmdk' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'both.tar: a.qcow2' })).toBeFocused();
   await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar → both.ova' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
   await page.getByText('Change', { exact: true }).click();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const path = join(folder, 'both.ova');
   await (await download).saveAs(path);
-  await expect(page.locator('pre').first()).toHaveText(/^ovftool .* both\.ova vi:\/\/HOST\/$/);
+  await expect.poll(async () => (await commands(page))[0]).toMatch(/^ovftool .* both\.ova vi:\/\/HOST\/$/);
   await look(page, testInfo, 'done');
   for (const [at, byte] of [1, 2].entries()) {
     const raw = join(folder, `${at}.raw`);
@@ -147,10 +147,10 @@ test.describe('with gates', () => {
       expect((await storage(page)).names).toEqual([]);
       await goOn();
       await page.getByRole('button', { name: 'Back to the image' }).click();
-      await expect(page.getByRole('heading', { name: 'both.tar → both.ova' })).toBeFocused();
+      await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
       await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await expect(page.getByRole('heading', { name: 'Done' })).toBeFocused();
-      await expect(page.locator('pre').first()).toHaveText(/^VBoxManage import both\.ova /);
+      await expect.poll(async () => (await commands(page))[0]).toMatch(/^VBoxManage import both\.ova /);
       expect((await storage(page)).names).toEqual(['both.ova']);
     },
   );

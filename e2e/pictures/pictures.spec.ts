@@ -71,8 +71,8 @@ test('the steps of a conversion', async ({ page, servers }, testInfo) => {
   const image = appliance(testInfo.outputPath('web.vmdk'));
   await choose(page, image);
   await page.getByRole('radio', { name: 'Azure' }).check();
-  await expect(page.locator('.line', { hasText: 'As a download' })).toBeVisible();
-  await expect(page.getByRole('figure').getByText('ext4')).toBeVisible();
+  await expect(page.locator('.made', { hasText: 'to your downloads' })).toBeVisible();
+  await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
   await shoot(page, 'page.png', false);
   const goOn = await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
   await shoot(page, 'steps/2-converting.webp');
@@ -99,7 +99,7 @@ test('compact, in a dialog', async ({ page, servers }, testInfo) => {
   await page.setViewportSize({ width: 560, height: 400 });
   await openHost(page, servers.isolated, dialog, script);
   await choose(page, appliance(testInfo.outputPath('web.vmdk')));
-  await expect(page.getByRole('figure').getByText('ext4')).toBeVisible();
+  await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
   await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
   await shoot(page, 'steps/compact.webp', false);
 });

@@ -2,15 +2,16 @@
 
 import type { BrowserContext, Page } from '@playwright/test';
 
-const FOLDS = 'decant-converter details.fold:not([open])';
+const FOLDS =
+  'decant-converter details.fold:not([open]) > summary, decant-converter :is(.links, .made) [aria-expanded=false]';
 
 function keepOpen(page: Page): void {
   const folds = page.locator(FOLDS);
   const open = () =>
     folds.evaluateAll((all) => {
-      for (const one of all) (one as HTMLDetailsElement).open = true;
+      for (const one of all) (one as HTMLElement).click();
     });
-  const handling = page.addLocatorHandler(folds.locator('> summary').first(), open, { noWaitAfter: true });
+  const handling = page.addLocatorHandler(folds.first(), open, { noWaitAfter: true });
   // The page may be closed by now.
   handling.catch(() => {});
 }

@@ -33,6 +33,11 @@ export async function dragOver(page: Page, path: string | string[], at?: { x: nu
 }
 
 export async function audit(page: Page): Promise<void> {
+  // A step fades in.
+  await page.evaluate(async () => {
+    const fades = document.querySelector('decant-converter')?.shadowRoot?.getAnimations() ?? [];
+    await Promise.allSettled(fades.map(({ finished }) => finished));
+  });
   const violations = await page.evaluate(
     `${axe}; axe.run({ resultTypes: ['violations'] }).then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`,
   );
@@ -53,6 +58,10 @@ export const cutOptions = (page: Page, name: string): Promise<string[]> =>
       return width > list.offsetWidth ? [option.text] : [];
     }),
   );
+
+/** The commands of the next step, as they are copied. */
+export const commands = (page: Page): Promise<string[]> =>
+  page.locator('.next li button').evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel!.replace('Copy: ', '')));
 
 /** Notes from now on what live regions announce, except the status: see `announced`. */
 export const noteAnnounced = (page: Page): Promise<void> =>

@@ -5,12 +5,12 @@ import { test } from '../support/webdriver/browsers.js';
 
 test.beforeEach(async ({ session, server }) => {
   await session.goto(server.url);
-  await session.sees('Drop a disk image here');
+  await session.sees('Drop a disk image');
 });
 
 test('an image becomes a download of the right bytes', async ({ session }) => {
   await session.choose(images.zlib());
-  await session.sees('As a download');
+  await session.sees('to your downloads');
   await session.click('Convert');
   await session.sees('Done');
   expectSame(await session.downloaded('zlib.raw', DISK_SIZE), images.raw());
@@ -23,7 +23,7 @@ test('an encrypted image too, when its password was given', async ({ session }) 
   await session.sees('The password is wrong');
   await session.typePassword(PASSWORD);
   await session.click('Unlock');
-  await session.sees('As a download');
+  await session.sees('to your downloads');
   await session.click('Convert');
   await session.sees('Done');
   expectSame(await session.downloaded('luks.raw', DISK_SIZE), images.raw());
@@ -33,7 +33,7 @@ test('a disk of 3 GiB becomes a download', async ({ session }) => {
   test.setTimeout(600_000);
   const { image, raw } = sparse(3 * 2 ** 30);
   await session.choose(image);
-  await session.sees('As a download');
+  await session.sees('to your downloads');
   await session.click('Convert');
   await session.sees('Done', 300_000);
   expectSame(await session.downloaded('sparse-3072.raw', 3 * 2 ** 30), raw);

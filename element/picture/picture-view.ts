@@ -78,7 +78,7 @@ function legendView(picture: DiskPicture | undefined, texts: AllTexts): Template
 }
 
 const tableView = (picture: DiskPicture, parts: LanePart[], texts: AllTexts) => html`
-  <table class="unseen">
+  <div class="unseen"><table>
     <caption>${texts.picture.table.caption}</caption>
     <tr>${[texts.picture.table.part, texts.picture.table.start, texts.picture.table.data].map((name) => html`<th scope="col">${name}</th>`)}</tr>
     ${parts.slice(0, MOST_ROWS).map(
@@ -90,7 +90,7 @@ const tableView = (picture: DiskPicture, parts: LanePart[], texts: AllTexts) => 
         </tr>
       `,
     )}
-  </table>
+  </table></div>
 `;
 
 /** Places the partitions of the lane, which stands above the cells. Not by markup, which a policy for styles may forbid. */

@@ -47,7 +47,6 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   return html`
     <div class="made">
       <p><strong class="name">${shownText(state.name)}</strong>${costOf(state, texts)}</p>
-      <p class="quiet less">${lineOf(state, texts)}</p>
       ${changeView(state, controls)}
       ${hasFit ? html`<p class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</p>` : nothing}
       ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
@@ -76,7 +75,7 @@ function convertButtons(state: Step<'ready'>, why: string | undefined, controls:
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   const style = (isFirst: boolean) => (isFirst && !questionLeadsOn ? 'primary' : '');
   const [all, one] = [style(!joins), style(!joins && !convertsAll)];
-  const name = joins || convertsAll ? texts.convertDisk : texts.convert;
+  const name = joins ? texts.convertDisk : texts.convert;
   return [
     ...(joins ? [joinButton(joinable, state, controls)] : []),
     ...(convertsAll
@@ -120,13 +119,10 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const isWrong = state.nameProblem !== undefined || isTooSmall(state);
   const must = isWrong || (!state.way && (state.isSettled || state.lostWay !== undefined));
-  const toggled = (event: Event) => {
-    controls.isChanging = (event.target as HTMLDetailsElement).open;
-  };
+  const isOpen = must || controls.isChanging;
+  const toggle = html`<span class=${must ? '' : 'more'}> · <button class="link" part="button link" aria-expanded=${isOpen ? 'true' : 'false'} @click=${() => controls.change(!controls.isChanging)}>${texts.change}</button></span>`;
   return html`
-    <details class=${must ? 'fold' : 'fold more'} ?open=${controls.isChanging || must} @toggle=${toggled}>
-      <summary><span class="quiet">${lineOf(state, texts)} · </span><span class="link">${texts.change}</span></summary>
-      ${changeFields(state, controls)}
-    </details>
+    <p class="quiet">${lineOf(state, texts)}${toggle}</p>
+    ${isOpen ? html`<div class=${must ? 'changes' : 'changes more'}>${changeFields(state, controls)}</div>` : nothing}
   `;
 }

@@ -117,6 +117,11 @@ export class Session implements Controls {
     this.take(plain(files));
   }
 
+  change(isChanging: boolean): void {
+    this.isChanging = isChanging;
+    this.#screen.refresh();
+  }
+
   choose(fallback: () => void): void {
     this.#screen.run(
       pickFiles(true).then((handles) => {

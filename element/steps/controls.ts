@@ -68,8 +68,10 @@ export interface Controls {
   /** The person's values for placeholders in commands. They stay for the next image. */
   readonly values: Readonly<Record<string, string>>;
   /** Whether the section "Change" is open. */
-  isChanging: boolean;
+  readonly isChanging: boolean;
 
+  /** Opens or closes the section "Change". */
+  change(isChanging: boolean): void;
   /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
   choose(fallback: () => void): void;
   /** Opens the browser's dialog for the file that `need` asks for. Calls `fallback` if there is none. */
