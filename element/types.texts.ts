@@ -23,6 +23,8 @@ export interface SaveCost {
   space?: number;
   /** Whether both are lower bounds. */
   atLeast?: boolean;
+  /** Whether it takes longer than minutes, whatever the data, because the whole file is checked or sent. */
+  takesHours?: boolean;
 }
 
 /** A partition, or the whole disk if it has no partitions. */
@@ -338,10 +340,14 @@ export interface AllTexts {
   downloadCost: (cost: SaveCost, disk: number) => string;
   folderChosen: (name: string) => string;
   otherFolder: string;
-  /** This way is `seconds` faster than the next best one. */
-  betterTime: (seconds: number) => string;
-  /** The space that this way takes, and the space that the next best way takes. */
-  betterSpace: (bytes: number, other: number) => string;
+  /** The person chose the proposed way last time, or the other images of the queue have it. */
+  asBefore: string;
+  asInQueue: string;
+  /** Files of more than `bytes` are not downloaded. */
+  folderAbove: (bytes: number) => string;
+  /** In a folder, the browser checks the whole file of `bytes`. */
+  longCheck: (bytes: number) => string;
+  storageWasFull: string;
   noPicker: string;
   foreignPicker: string;
   /** Why a frame cannot download, by the code in `targets()`. */
@@ -386,6 +392,15 @@ export interface AllTexts {
   elsewhereHint: string;
   /** The button that starts over; the interrupted download is discarded. */
   beginAnew: string;
+  /** The browser checks a file of `bytes` at the place for hours. */
+  longCheckTitle: (bytes: number) => string;
+  longCheckHint: (bytes: number) => string;
+  saveAnyway: string;
+  /** A format without holes takes about `seconds`, if that is known. */
+  quickFormat: (output: OutputFormat, seconds: number | undefined) => string;
+  /** It has only the data, `bytes` if that is known; the chosen format has `whole` bytes. */
+  quickFormatHint: (bytes: number | undefined, whole: number) => string;
+  useFormat: (output: OutputFormat) => string;
   noFolderTitle: string;
   noFolderHint: string;
   dialogHint: string;
@@ -418,6 +433,10 @@ export interface AllTexts {
   waitingShort: (waiting: Waiting) => string;
   /** The browser completes a file. */
   finishing: string;
+  /** Follows `finishing` if it takes hours: the browser completes the file `name` without the tab. */
+  mayClose: (name: string) => string;
+  /** How to stop the browser then. `replaces`: the file `name` was there before. */
+  quitToStop: (name: string, replaces: boolean) => string;
   cancel: string;
   cancelling: string;
   /** After a cancel while the browser completes a file: the file is removed afterwards. */

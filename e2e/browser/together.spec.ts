@@ -51,7 +51,7 @@ test('the disks of a machine become one OVA in a folder, with the bytes that Nod
   }, UUID);
   await drop(page, vm);
   await page.getByRole('button', { name: 'Continue' }).click();
-  await expect(page.getByRole('heading', { name: 'web.vmx: system.vmdk' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'web.vmx: system.vmdk (1 MB)' })).toBeVisible();
   // Where an OVA is made, one disk alone is the exception.
   await expect(page.getByRole('button', { name: 'Only this disk' })).toBeVisible();
   await expect(page.getByRole('button', { name: /^Convert/ })).toHaveCount(0);
@@ -98,7 +98,7 @@ test('a disk of several that become one OVA asks for its password, and the comma
   await look(page, testInfo, 'together');
   // One disk alone stays possible, and the password is not asked for again.
   await page.getByRole('button', { name: 'A file for each disk' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar: a.qcow2' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'both.tar: a.qcow2 (1 MB)' })).toBeFocused();
   await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
   await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
   await page.getByText('Change', { exact: true }).click();

@@ -2,7 +2,7 @@
 
 import { expect, type Page, test } from '../support/browser.js';
 import { hashFile, images } from '../support/images.js';
-import { audit, choose, look, setRates } from '../support/page.js';
+import { audit, choose, limitStorage, look, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -44,7 +44,7 @@ test(
   'a slow conversion is verified by default, a file that streams never',
   { tag: '@full' },
   async ({ page }, testInfo) => {
-    await setRates(page, { storage: 1e7, streamed: 1e6, download: 4e9 });
+    await setRates(page, { storage: 1e7, download: 4e9 });
     await choose(page, images.zlib());
     await way(page).click();
     await expect(box(page)).toBeChecked();
@@ -53,7 +53,7 @@ test(
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
     await expect(page.getByText(VERIFIED)).toHaveCount(0);
     await page.reload();
-    await setRates(page, { streamed: 4e9 });
+    await limitStorage(page);
     await choose(page, images.zlib());
     await way(page).click();
     await expect(box(page)).toBeDisabled();

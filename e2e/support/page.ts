@@ -127,3 +127,9 @@ export async function setRates(page: Page, measured: Partial<Rates> = {}): Promi
     localStorage.setItem('decant.rates', JSON.stringify({ ...even, ...measured }));
   }, measured);
 }
+
+/** Gives the storage of the page room for `bytes`: a larger download is streamed. */
+export async function limitStorage(page: Page, bytes = 2 << 20): Promise<void> {
+  const client = await page.context().newCDPSession(page);
+  await client.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: bytes });
+}

@@ -3,7 +3,16 @@
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { downloadName, freeNameIn, nameProblem, plainName, problemSoFar, stateName, suggestName } from './names.js';
+import {
+  downloadName,
+  freeNameIn,
+  nameProblem,
+  plainName,
+  problemSoFar,
+  sizeInName,
+  stateName,
+  suggestName,
+} from './names.js';
 
 // (image, extension of the output, taken names, suggestion)
 for (const [image, extension, taken, suggested] of [
@@ -35,7 +44,7 @@ for (const [image, extension, taken, suggested] of [
   ['a\u202eb\u200b.qcow2', '.raw', [], 'ab.raw'],
 ] as [string, string, string[], string][]) {
   test(`for ${JSON.stringify(image)}, ${extension}, '${suggested}' is suggested`, () => {
-    expect(suggestName(image, extension, taken, [])).toBe(suggested);
+    expect(suggestName(image, extension, taken, [], '5MB')).toBe(suggested);
   });
 }
 
@@ -52,7 +61,24 @@ for (const [image, sources, made, suggested] of [
   [`${'x'.repeat(244)}.vdi`, [], [`${'x'.repeat(244)}.raw`], `${'x'.repeat(242)}-1.raw`],
 ] as const) {
   test(`after ${made}, '${suggested}' is suggested for ${image}`, () => {
-    expect(suggestName(image, '.raw', [...sources], made)).toBe(suggested);
+    const files = made.map((file) => ({ file, size: '5MB' }));
+    expect(suggestName(image, '.raw', [...sources], files, '5MB')).toBe(suggested);
+  });
+}
+
+// (sizes of the disks that were made as disk.raw and disk-21GB.raw, size of this one, suggested name)
+for (const [sizes, size, suggested] of [
+  [[], 21e9, 'disk.raw'],
+  [[21e9], 21e9, 'disk-1.raw'],
+  [[2 ** 30], 21e9, 'disk-21GB.raw'],
+  [[2 ** 30], 1.5e6, 'disk-1.5MB.raw'],
+  [[2 ** 30], 2 ** 30 + 512, 'disk-1.raw'],
+  [[2 ** 30], undefined, 'disk-1.raw'],
+  [[2 ** 30, 21e9], 21e9, 'disk-21GB-1.raw'],
+] as const) {
+  test(`after disks of [${sizes}] bytes, '${suggested}' is suggested for one of ${size} bytes`, () => {
+    const made = sizes.map((one, at) => ({ file: at === 0 ? 'disk.raw' : 'disk-21GB.raw', size: sizeInName(one) }));
+    expect(suggestName('disk.vdi', '.raw', [], made, sizeInName(size))).toBe(suggested);
   });
 }
 

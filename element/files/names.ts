@@ -1,6 +1,7 @@
 // Names for the converted disk.
 
 import { EXTENSIONS } from '../formats.js';
+import { size as sizeText } from '../texts/english-amounts.js';
 import type { AllTexts } from '../types.texts.js';
 import { endingIn, isSameName } from './bundle.js';
 import { isNamed } from './input-file.js';
@@ -54,15 +55,35 @@ export function plainName(name: string, extension: string): string {
   return `${cut(stem, MOST_BYTES - extension.length)}${extension}`;
 }
 
+/** A file that was made, and the size of its disk as in a name. */
+interface MadeFile {
+  file: string;
+  size: string;
+}
+
+/** The size of a disk as in a file name: "21GB"; empty if it is not known. */
+export const sizeInName = (bytes: number | undefined): string =>
+  bytes === undefined ? '' : sizeText(bytes).replace(' ', '');
+
 /**
  * Suggests a name with `extension` for the disk in the image file `name`: the plain one, or if it is among `sources`, one that
- * says that it is converted. It gets a number if it is among `sources` or `made`.
+ * says that it is converted. If a disk of another size than `size` was made with this name, it gets its size. If it is then among
+ * `sources` or `made`, it gets a number.
  */
-export function suggestName(name: string, extension: string, sources: string[], made: readonly string[]): string {
+export function suggestName(
+  name: string,
+  extension: string,
+  sources: string[],
+  made: readonly MadeFile[],
+  size: string,
+): string {
   const plain = plainName(name, extension);
-  const unnumbered = isTaken(plain, sources) ? withEnd(plain, '-converted') : plain;
+  const usual = isTaken(plain, sources) ? withEnd(plain, '-converted') : plain;
+  const same = made.find(({ file }) => isSameName(file, usual));
+  const unnumbered = same && size && same.size !== size ? withEnd(usual, `-${size}`) : usual;
+  const taken = [...sources, ...made.map(({ file }) => file)];
   // A download may get a slightly different name.
-  const isFree = (name: string) => [name, downloadName(name)].every((one) => !isTaken(one, [...sources, ...made]));
+  const isFree = (name: string) => [name, downloadName(name)].every((one) => !isTaken(one, taken));
   let free = unnumbered;
   for (let number = 1; !isFree(free); number += 1) free = withEnd(unnumbered, `-${number}`);
   return free;

@@ -16,7 +16,6 @@ import {
 import { Session } from '../session/session.js';
 import type { Step } from '../steps/state.js';
 import { english } from '../texts/english.js';
-import { bestChoice } from '../ways/choices.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -77,21 +76,20 @@ const STREAMED = { obstacle: async () => undefined, open: () => Promise.reject(n
 
 const ready = () => session.state as Step<'ready'>;
 
-test('a way is proposed at once, and corrected after the map was read', async () => {
+test('a way is proposed at once, and stays when the map was read', async () => {
   await open();
   await vi.advanceTimersByTimeAsync(1999);
-  expect(ready()).toMatchObject({ step: 'ready', way: 'folder', isSettled: false, survey: { complete: false } });
+  expect(ready()).toMatchObject({ step: 'ready', way: 'download', isSettled: false, survey: { complete: false } });
   rest.resolve();
   await vi.advanceTimersByTimeAsync(0);
   expect(ready().survey).toMatchObject({ data: 2e6, compressed: 1e6, lost: 1e6, complete: true });
-  expect(ready().way).toBe('folder');
+  expect(ready()).toMatchObject({ way: 'download', isSettled: true });
   for (const choice of ready().choices) expect(choice).not.toHaveProperty('atLeast');
 });
 
-test('after two seconds a way is proposed with what is known', async () => {
+test('after two seconds, costs are shown as far as they are known', async () => {
   await open();
   await vi.advanceTimersByTimeAsync(2000);
-  expect(ready().way).toBe('folder');
   expect(ready().choices[0]).toMatchObject({ way: 'folder', space: 2e6, atLeast: true });
 });
 
@@ -104,64 +102,56 @@ test('a way that the person has chosen stays', async () => {
   expect(ready()).toMatchObject({ way: 'download', survey: { complete: true } });
 });
 
-test('a proposed way stays, whatever is found later', async () => {
-  // Here a download is far faster.
-  const rates = JSON.stringify({ storage: 1e9, picked: 25e6, finish: 125e5, download: 1e9, streamed: 1e9 });
-  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
+test('until the browser is known nothing is proposed, but the person can choose', async () => {
   fits = new Held();
   await open();
+  expect(ready()).toMatchObject({ way: undefined, isSettled: false });
   await vi.advanceTimersByTimeAsync(2000);
-  expect(ready()).toMatchObject({ way: 'folder', choices: [{ way: 'folder' }, { obstacle: english.finding }] });
-  rest.resolve();
+  expect(ready()).toMatchObject({ way: undefined, isSettled: true, choices: [{}, { obstacle: english.finding }] });
   fits.resolve(true);
   await vi.advanceTimersByTimeAsync(0);
-  expect(bestChoice(ready().choices)?.way).toBe('download');
-  expect(ready().way).toBe('folder');
+  expect(ready().way).toBe('download');
+});
+
+test('what was measured in this browser changes no proposal', async () => {
+  // Here a folder is far faster.
+  const rates = JSON.stringify({ storage: 25e6, picked: 1e9, finish: 1e9, download: 25e6, streamed: 25e6 });
+  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
+  await open();
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready()).toMatchObject({ way: 'download', survey: { complete: true }, choices: [{ seconds: 0.007 }, {}] });
+});
+
+test('the chosen way is proposed on the next visit', async () => {
+  const kept = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+  });
+  await open();
+  session.chooser.select('folder');
+  session.end();
+  session = new Session(screenIn().screen.host, () => {});
+  await open();
+  expect(ready()).toMatchObject({ way: 'folder', isChosen: false, reason: english.asBefore });
 });
 
 const FOREIGN = [{ name: 'folder', code: 'foreign-frame' }];
 
-// (case, whether the person has chosen the way)
-for (const [what, act] of [
-  ['chosen', () => session.chooser.select('folder')],
-  ['held', () => session.chooser.hold()],
-] as const) {
-  test(`a ${what} way that turns out to be impossible is not replaced by another one`, async () => {
-    kinds = new Held();
-    await open();
-    act();
-    await vi.advanceTimersByTimeAsync(2000);
-    expect(ready().way).toBe('folder');
-    kinds.resolve(FOREIGN);
-    rest.resolve();
-    await vi.advanceTimersByTimeAsync(5000);
-    expect(ready()).toMatchObject({ way: undefined, lostWay: 'folder', survey: { complete: true } });
-    expect(ready().choices[0]?.obstacle).toBe(english.foreignPicker);
-    session.chooser.select('download');
-    expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
-  });
-}
-
-test('a proposed way that turns out to be impossible is replaced', async () => {
+test('a chosen way that turns out to be impossible is not replaced by another one', async () => {
   kinds = new Held();
   await open();
+  session.chooser.select('folder');
+  await vi.advanceTimersByTimeAsync(2000);
   expect(ready().way).toBe('folder');
   kinds.resolve(FOREIGN);
   rest.resolve();
   await vi.advanceTimersByTimeAsync(5000);
-  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
-});
-
-test('a way that was chosen for an earlier image does not replace a proposed one', async () => {
-  await open();
+  expect(ready()).toMatchObject({ way: undefined, lostWay: 'folder', survey: { complete: true } });
+  expect(ready().choices[0]?.obstacle).toBe(english.foreignPicker);
   session.chooser.select('download');
-  fits = new Held();
-  await open();
-  await vi.advanceTimersByTimeAsync(2000);
-  expect(ready().way).toBe('folder');
-  fits.resolve(true);
-  await vi.advanceTimersByTimeAsync(0);
-  expect(ready().way).toBe('folder');
+  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
 });
 
 test('a chosen way that is impossible for another output format is selected again with the first one', async () => {
@@ -181,9 +171,6 @@ test('a chosen way that is impossible for another output format is selected agai
 
 /** Opens a disk of 2.2 MB of data with the first output as download, then chooses the second one, for which there is no room. */
 async function outgrow(chooses: boolean): Promise<void> {
-  // A download is far faster.
-  const rates = JSON.stringify({ storage: 1e9, picked: 25e5, finish: 125e4, download: 1e9, streamed: 1e9 });
-  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
   fits = new Held();
   fits.resolve(false);
   session = new Session(screenIn({ streamedDownloads: STREAMED }).screen.host, () => {});
@@ -197,7 +184,7 @@ async function outgrow(chooses: boolean): Promise<void> {
 
 test('a proposed download is no longer selected if another output probably does not fit', async () => {
   await outgrow(false);
-  expect(ready()).toMatchObject({ way: 'folder', lostWay: undefined });
+  expect(ready()).toMatchObject({ way: 'folder', lostWay: undefined, reason: english.mayNotFit(0) });
 });
 
 test('a chosen download stays selected, but is not proposed for the next image if that probably does not fit', async () => {
@@ -212,6 +199,7 @@ test('the question after a closed folder picker disappears with its way', async 
   pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
   await open();
   await vi.advanceTimersByTimeAsync(2000);
+  session.chooser.select('folder');
   session.convert();
   await vi.advanceTimersByTimeAsync(0);
   expect(ready()).toMatchObject({ way: 'folder', asking: { kind: 'noFolder' } });
@@ -224,6 +212,7 @@ test('a folder picker that is closed after another way was chosen asks nothing',
   pickFolder.mockReturnValue(picked.promise);
   await open();
   await vi.advanceTimersByTimeAsync(2000);
+  session.chooser.select('folder');
   session.convert();
   session.chooser.select('download');
   picked.reject(new DOMException('closed', 'AbortError'));

@@ -254,15 +254,15 @@ test('names of files are known until another queue begins', () => {
   queue.add([bundle('a'), bundle('b')]);
   settleNext('a.raw');
   queue.begin();
-  expect(queue.made).toEqual(['a.raw']);
+  expect(queue.madeFiles).toEqual(['a.raw']);
   // More images are given while one is open.
   queue.take();
   queue.leave();
   queue.addFirst([bundle('c')]);
   settleNext('c.raw');
-  expect(queue.made).toEqual(['a.raw', 'c.raw']);
+  expect(queue.madeFiles).toEqual(['a.raw', 'c.raw']);
   queue.begin();
-  expect(queue.made).toEqual([]);
+  expect(queue.madeFiles).toEqual([]);
 });
 
 test('the disks of one archive that were made for the same place are known together, in its order', () => {
@@ -281,5 +281,26 @@ test('the disks of one archive that were made for the same place are known toget
     return queue.finish('saved', madeAs(`${at}`, place as string), false).map(({ file }) => file);
   });
   expect(together).toEqual([['0'], ['2'], ['1', '2'], ['3'], ['1', '2', '4']]);
-  expect(queue.made).toEqual(['0', '2', '1', '3', '4']);
+  expect(queue.madeFiles).toEqual(['0', '2', '1', '3', '4']);
+});
+
+test('all images follow the way of the first one, or of the one for which the person has chosen it', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map(bundle);
+  queue.add([a!, b!, c!]);
+  queue.take();
+  expect(queue.wayBeside(a!)).toBeUndefined();
+  queue.lead('download', a!);
+  // The first image itself gets another one, for example with another output format.
+  expect(queue.wayBeside(a!)).toBeUndefined();
+  queue.lead('folder', a!);
+  expect(queue.wayBeside(b!)).toBe('folder');
+  // One that is impossible for an image is impossible for that image only.
+  queue.lead('download', b!);
+  expect(queue.wayBeside(c!)).toBe('folder');
+  queue.lead('download', b!, true);
+  expect([a!, b!, c!].map((one) => queue.wayBeside(one))).toEqual(['download', undefined, 'download']);
+  queue.begin();
+  expect(queue.wayBeside(c!)).toBe('download');
+  queue.clear();
+  expect(queue.wayBeside(c!)).toBeUndefined();
 });

@@ -8,6 +8,7 @@ import { sortImages } from '../files/sorting.js';
 import type { Screen } from '../steps/screen.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
+import type { Way } from '../ways/choices.js';
 
 /** A disk that was made, and the place that it is for. */
 export interface Made {
@@ -41,8 +42,9 @@ const isOf = ({ bundle: whole }: Item, bundle: Bundle): boolean =>
 
 export class Queue {
   #items: Item[] = [];
-  /** The names of the files that were made. */
-  #made: string[] = [];
+  #made: MadeDisk[] = [];
+  /** The way to save that all images follow, and the bundle of the image that it was proposed or chosen for. */
+  #way: { way: Way; of: Bundle } | undefined;
   #nextId = 0;
 
   get items(): readonly Item[] {
@@ -62,9 +64,28 @@ export class Queue {
     return this.#items.find(({ status }) => status === 'current');
   }
 
-  /** The names of the files that it has made: the next images get other names. */
-  get made(): readonly string[] {
+  /** The disks that it has made: the files of the next ones get other names. */
+  get made(): readonly MadeDisk[] {
     return this.#made;
+  }
+
+  get madeFiles(): string[] {
+    return this.#made.map(({ file }) => file);
+  }
+
+  /** The way for the image of `bundle`, if another one has determined it: all images are saved the same way. */
+  wayBeside(bundle: Bundle): Way | undefined {
+    return this.#way && this.#way.of !== bundle ? this.#way.way : undefined;
+  }
+
+  /** Makes `way`, that of the image of `bundle`, the way for all images, if it is the first one or the person has chosen it. */
+  lead(way: Way, bundle: Bundle, isChosen = false): void {
+    if (isChosen || !this.#way || this.#way.of === bundle) this.#way = { way, of: bundle };
+  }
+
+  /** Lets the next image determine the way for all. */
+  forgetWay(): void {
+    this.#way = undefined;
   }
 
   /** Adds images at the end. */
@@ -185,7 +206,7 @@ export class Queue {
    */
   finish(outcome: string, made: Made, isDamaged: boolean, notices: string[] = []): MadeDisk[] {
     const top = this.#current?.bundle.top;
-    this.#made.push(made.disk.file);
+    this.#made.push(made.disk);
     this.#settle({ status: 'done', outcome, made, isDamaged, notices });
     return this.#items
       .filter(({ bundle }) => bundle.top === top)
@@ -216,12 +237,13 @@ export class Queue {
   /** Does what `leave` does. If nothing waits, the next images are another queue, which may use all names again. */
   begin(): void {
     this.leave();
-    if (this.#items.length === 0) this.#made = [];
+    if (this.#items.length === 0) this.clear();
   }
 
   clear(): void {
     this.#items = [];
     this.#made = [];
+    this.#way = undefined;
   }
 }
 

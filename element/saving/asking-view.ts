@@ -1,8 +1,11 @@
 // The questions before anything is written.
 
-import { html, type TemplateResult } from 'lit';
+import type { OutputFormat } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
 import type { Controls } from '../steps/controls.js';
-import type { Asking } from '../steps/state.js';
+import type { Asking, Step } from '../steps/state.js';
+import { fileLength, imagesIn } from '../ways/choices.js';
+import { quickFormat } from '../ways/destinations.js';
 
 /** A question that the person must answer before anything is written. */
 export function askingView(asking: Asking, controls: Controls): TemplateResult {
@@ -56,6 +59,17 @@ export function askingView(asking: Asking, controls: Controls): TemplateResult {
           </div>
         `,
       );
+    case 'longCheck':
+      return box(
+        texts.longCheckTitle(asking.length),
+        html`
+          <p id="asking-text">${texts.longCheckHint(asking.length)}</p>
+          <div class="actions">
+            ${asking.quick ? useButton(asking.quick, controls) : nothing}
+            <button part="button" @click=${() => controls.saveAnyway()}>${texts.saveAnyway}</button>
+          </div>
+        `,
+      );
     case 'noFolder':
       return box(
         texts.noFolderTitle,
@@ -68,4 +82,28 @@ export function askingView(asking: Asking, controls: Controls): TemplateResult {
         `,
       );
   }
+}
+
+const useButton = (output: OutputFormat, { texts, chooser }: Controls) =>
+  html`<button class="primary" part="button primary" @click=${() => chooser.selectOutput(output)}>${texts.useFormat(output)}</button>`;
+
+/** How many bytes of data are converted in a second, at least. */
+const SLOW = 1e8;
+
+/** Offers a format that takes far less time than the chosen one, unless something else is asked. */
+export function offerView(state: Step<'ready'>, controls: Controls): TemplateResult | typeof nothing {
+  const { texts } = controls;
+  const { survey, choices, output, size } = state;
+  const quick = quickFormat(state);
+  if (!quick || state.asking) return nothing;
+  // An image on a server comes as fast as the network.
+  const isTimed = survey.complete && choices.some(({ seconds }) => seconds !== undefined);
+  const data = survey.complete ? survey.data : undefined;
+  return html`
+    <section class="asking" aria-labelledby="offer">
+      <h3 id="offer">${texts.quickFormat(quick, isTimed ? survey.data / SLOW : undefined)}</h3>
+      <p>${texts.quickFormatHint(data, fileLength(imagesIn(state), output, size))}</p>
+      <div class="actions">${useButton(quick, controls)}</div>
+    </section>
+  `;
 }

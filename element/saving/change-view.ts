@@ -8,7 +8,7 @@ import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
-import { advice, type Choice, imagesIn, isTooSmall, isVerified, knownSize } from '../ways/choices.js';
+import { type Choice, imagesIn, isTooSmall, isVerified, knownSize } from '../ways/choices.js';
 import { canReadBack } from '../ways/verifying.js';
 import { snapshotPicker } from './details-view.js';
 
@@ -126,7 +126,6 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
   const { texts } = controls;
   const { way, obstacle, note } = choice;
   const cost = costOf(choice, state, texts);
-  const best = state.output.size === undefined ? undefined : advice(state.choices, texts);
   const chosen = state.way === way;
   const restart = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
   return html`
@@ -136,13 +135,13 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
         name="way"
         value=${way}
         aria-labelledby=${`way-${way}`}
-        aria-describedby=${`best-${way} cost-${way}`}
+        aria-describedby=${`cost-${way}`}
         .checked=${chosen}
         ?disabled=${obstacle !== undefined}
         @click=${() => controls.chooser.select(way)}
       />
       <span>
-        <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />
+        <strong id=${`way-${way}`}>${texts.ways[way]}</strong><br />
         <span class="quiet" id=${`cost-${way}`}>${obstacle ?? [note, cost, restart].filter(Boolean).join(' ')}</span>
         ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
       </span>

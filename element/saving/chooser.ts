@@ -1,24 +1,28 @@
 // The step that offers ways to save the disk of an open image: the proposals, and the person's choices.
 
-import type { OutputFormat } from 'decant';
+import type { AnyInfo, OutputFormat } from 'decant';
 import { labelOf } from '../files/bundle.js';
-import { type NameProblem, problemSoFar, suggestName } from '../files/names.js';
-import { allOf, nameForOutput, sourcesOf } from '../files/opening.js';
+import { type NameProblem, problemSoFar, sizeInName, suggestName } from '../files/names.js';
+import { allOf, nameForOutput, type Opening, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import type { SaveChoices } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
-import { type Images, imagesIn, listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
+import type { AllTexts } from '../types.texts.js';
 import {
-  type Destination,
-  destinationsOf,
-  formatsOf,
-  lastFirst,
-  proposed,
-  rememberedPlace,
-  rememberPlace,
-} from '../ways/destinations.js';
+  fileLength,
+  type Images,
+  imagesIn,
+  isBrowserKnown,
+  listChoices,
+  propose,
+  type Survey,
+  selectWay,
+  type Way,
+} from '../ways/choices.js';
+import { type Destination, destinationsOf, formatsOf, lastFirst, proposed } from '../ways/destinations.js';
 import { type Environment, explore, newEnvironment } from '../ways/environment.js';
+import { remember, remembered } from '../ways/remembered.js';
 import { beginSurvey, readContents, readMaps } from './survey.js';
 import { keptDownload } from './target.js';
 
@@ -45,14 +49,14 @@ export class Chooser implements SaveChoices {
   folder: FileSystemDirectoryHandle | undefined;
   listsPlaces = false;
   placeSearch = '';
-  /** The way that the person has chosen; kept for the next image. */
-  #way: Way | undefined;
+  /** The way that the person has chosen last. */
+  #way = remembered('way') as Way | undefined;
   /** The name of the output format that the person has chosen instead of a place; kept for the next image. */
   #format: string | undefined;
   /** Whether the person wants results verified; kept for the next image. */
   #verify: boolean | undefined;
   /** The name of the place that was chosen last. */
-  #place = rememberedPlace();
+  #place = remembered('place');
   #destinations: Destination[] = [];
   #placesProblem: string | undefined;
 
@@ -133,11 +137,19 @@ export class Chooser implements SaveChoices {
     const destinations = this.#destinations;
     const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.choosingTarget);
     const { output, destination } = isNew ? this.#proposal(images) : before;
-    const choices = listChoices(images, output, survey, environment, this.screen);
+    const saving = { images, output, survey, size: before?.size };
+    const choices = listChoices(saving, environment, this.screen);
     const isDue = survey.isDue || (survey.complete && environment.complete);
-    const selection = selectWay(choices, before, this.#way, isDue, environment);
+    const selection = selectWay(choices, before, isDue, isBrowserKnown(environment, output), () => {
+      const ways = { queue: this.queue.wayBeside(opening.bundle), chosen: this.#way };
+      return propose(choices, fileLength(images, output, before?.size), ways, environment, texts);
+    });
+    if (selection.way) this.queue.lead(selection.way, opening.bundle);
     const sources = sourcesOf(opening).map(({ file }) => file.name);
-    const suggested = () => suggestName(nameForOutput(opening, image.info), output.extension, sources, this.queue.made);
+    const made = this.queue.made.map(({ file, virtualSize }) => ({ file, size: sizeInName(virtualSize) }));
+    const diskSize = others.length > 0 ? undefined : (before?.size ?? image.info.virtualSize);
+    const suggested = () =>
+      suggestName(nameForOutput(opening, image.info), output.extension, sources, made, sizeInName(diskSize));
     this.screen.send(turn, 'described', {
       ...UNCHANGED,
       folder: this.folder,
@@ -150,7 +162,7 @@ export class Chooser implements SaveChoices {
       // A question applies to one way only.
       ...(before?.way === selection.way ? {} : { asking: undefined }),
       name: opening.outputName ?? suggested(),
-      label: others.length > 0 ? opening.top.file.name : (image.info.name ?? texts.image),
+      label: others.length > 0 ? opening.top.file.name : labelOfDisk(opening, image.info, texts),
       image,
       others,
       survey,
@@ -182,10 +194,17 @@ export class Chooser implements SaveChoices {
   }
 
   select(way: Way): void {
-    this.#way = way;
+    this.#choose(way);
     // A question applies to one way only.
     const asking = this.ready?.way === way ? {} : { asking: undefined };
-    this.change(this.screen.turn, { way, isChosen: true, lostWay: undefined, ...asking });
+    this.change(this.screen.turn, { way, reason: undefined, isChosen: true, lostWay: undefined, ...asking });
+  }
+
+  /** Proposes `way` for the next images, too. */
+  #choose(way: Way): void {
+    this.#way = way;
+    remember('way', way);
+    if (this.screen.opening) this.queue.lead(way, this.screen.opening.bundle, true);
   }
 
   hold(): void {
@@ -196,7 +215,7 @@ export class Chooser implements SaveChoices {
     if (!this.ready) return;
     this.#format = undefined;
     this.#place = destination.name;
-    rememberPlace(destination.name);
+    remember('place', destination.name);
     this.screen.host.emit('decant-place', destination.name);
     this.#useOutput(this.ready, destination.output, destination);
   }
@@ -224,7 +243,11 @@ export class Chooser implements SaveChoices {
   }
 
   resize(size: number | undefined): void {
-    this.change(this.screen.turn, { size, asking: undefined });
+    const { turn } = this.screen;
+    this.change(turn, { size, asking: undefined });
+    // The ways to save depend on the size.
+    const ready = this.screen.at('ready');
+    if (ready) this.#show(imagesIn(ready), turn, ready.survey);
   }
 
   verify(isWanted: boolean): void {
@@ -234,7 +257,7 @@ export class Chooser implements SaveChoices {
 
   /** Uses `folder`, which the person has picked, for this image and the next ones. */
   useFolder(turn: AbortSignal, folder: FileSystemDirectoryHandle): void {
-    this.#way = 'folder';
+    this.#choose('folder');
     this.folder = folder;
     this.change(turn, { folder });
   }
@@ -246,10 +269,17 @@ export class Chooser implements SaveChoices {
     const ready = this.screen.at('ready');
     if (turn.aborted || !environment || !ready) return;
     this.#way = undefined;
+    this.queue.forgetWay();
     environment[`${way}Obstacle`] = texts.pickerFailed;
     if (way === 'folder') environment.dialogObstacle ??= texts.pickerFailed;
     this.#show(imagesIn(ready), turn, ready.survey);
   }
+}
+
+/** What the image is called. A disk of a machine or an archive has its size, which tells it apart from the others. */
+function labelOfDisk({ bundle }: Opening, { name, virtualSize }: AnyInfo, texts: AllTexts): string {
+  const called = name ?? texts.image;
+  return bundle.disk && virtualSize !== undefined ? `${called} (${texts.size(virtualSize)})` : called;
 }
 
 /** The size of the largest output whose size is known before the conversion, in bytes. The disks in one file have about this size too. */

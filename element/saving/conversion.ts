@@ -20,7 +20,7 @@ import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
 import { noticesOf } from '../steps/warnings.js';
 import { guardWork } from '../ways/busy-tab.js';
-import { diskChange, imagesIn, isVerified, knownSize, totalSize } from '../ways/choices.js';
+import { diskChange, fileLength, imagesIn, isVerified, knownSize, takesHours, totalSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
 import type { Chooser } from './chooser.js';
@@ -50,7 +50,7 @@ const SHOWN_PHASES: Partial<Record<Progress['phase'], Step<'converting'>['phase'
 };
 
 /** The fields of the step that stay the same during a conversion. */
-type Shown = Pick<Step<'converting'>, 'name' | 'target' | 'picture' | 'destination' | 'contents'>;
+type Shown = Pick<Step<'converting'>, 'name' | 'target' | 'picture' | 'destination' | 'contents' | 'takesHours'>;
 
 export class Conversion {
   readonly #turn: AbortSignal;
@@ -64,6 +64,8 @@ export class Conversion {
   readonly #environment: Environment | undefined;
   /** Whether the target may have been written to. */
   #hasBegun = false;
+  /** Forgets the file that this conversion leaves empty if the tab is closed. */
+  #forget = () => {};
   #ticking: ReturnType<typeof setInterval> | undefined;
 
   constructor(
@@ -80,7 +82,13 @@ export class Conversion {
     this.#opening = screen.opening;
     this.#environment = chooser.environment;
     this.#method = methodOf(target);
-    this.#shown = { name: label, target, picture, destination, contents };
+    const isLong = this.#method === 'picked' && takesHours(ready, ready.way);
+    this.#shown = { name: label, target, picture, destination, contents, takesHours: isLong };
+  }
+
+  /** The name of the image, by which its remains are known. */
+  get #imageName(): string {
+    return this.ready.image.info.name ?? this.#shown.name;
   }
 
   cancel(): void {
@@ -97,9 +105,11 @@ export class Conversion {
     this.ready.digest?.cancel?.();
     this.screen.send(this.#turn, 'conversionStarted', start);
     const release = guardWork();
-    const remembered = rememberUnfinished(this.target, this.#shown.name);
+    const remembered = rememberUnfinished(this.target, this.#imageName);
     // A page may be denied its database. Then the next visit does not mention the file.
     remembered.catch(() => {});
+    // If this fails, the next visit checks whether the file is empty.
+    this.#forget = () => void remembered.then((forget) => forget()).catch(() => {});
     try {
       await this.#convert();
     } catch (thrown) {
@@ -107,8 +117,7 @@ export class Conversion {
     } finally {
       clearInterval(this.#ticking);
       release();
-      // If this fails, the next visit checks whether the file is empty.
-      remembered.then((forget) => forget()).catch(() => {});
+      this.#forgetFile();
     }
   }
 
@@ -131,7 +140,7 @@ export class Conversion {
 
   /** Measures the progress. `taken` counts the bytes of a stream that the browser has taken. */
   #meter(taken: (() => number) | undefined): ProgressMeter {
-    const { survey, output } = this.ready;
+    const { survey, output, size } = this.ready;
     const images = imagesIn(this.ready);
     const { rates, isRemote = false, measured = [] } = this.#environment ?? {};
     const isSized = knownSize(images) !== undefined;
@@ -139,6 +148,7 @@ export class Conversion {
       method: this.#method,
       virtualSize: totalSize(images),
       data: survey.complete && isSized ? survey.data : undefined,
+      fileSize: output.size === undefined ? undefined : fileLength(images, output, size),
       rates,
       isMeasured: !isRemote && measured.includes(this.#method),
       compressed: output.compressed,
@@ -170,9 +180,16 @@ export class Conversion {
     return result;
   }
 
+  #forgetFile(): void {
+    this.#forget();
+    this.#forget = () => {};
+  }
+
   #showProgress(meter: ProgressMeter): void {
     const cancelling = this.screen.at('converting')?.cancelling ?? false;
     const phase = SHOWN_PHASES[meter.phase] ?? 'converting';
+    // The browser completes the file even without this tab, and the person may close it.
+    if (phase === 'finishing' && this.#shown.takesHours) this.#forgetFile();
     this.screen.send(this.#turn, 'progressed', { ...this.#shown, phase, ...meter.read(), cancelling });
   }
 
@@ -222,7 +239,7 @@ export class Conversion {
     // A folder that has failed is not proposed again.
     if (target.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
     if (this.#opening && target.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
-    const rest = await storedRemains(target, error, isCancelled, name);
+    const rest = await storedRemains(target, error, isCancelled, this.#imageName);
     if (this.#turn.aborted) {
       // The element has left the page and shows nothing.
       screen.host.emit('decant-error', error);

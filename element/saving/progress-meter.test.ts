@@ -59,7 +59,7 @@ for (const [name, learned, finishing] of [
     const rates = learned === undefined ? undefined : ratesOf(learned, finishing);
     const method = finishing === undefined ? 'stored' : 'picked';
     const isMeasured = learned !== undefined;
-    const meter = new ProgressMeter({ method, virtualSize: GUEST, data: DATA, rates, isMeasured });
+    const meter = new ProgressMeter({ method, virtualSize: GUEST, data: DATA, fileSize: GUEST, rates, isMeasured });
     const total = DATA / RATE + (finishing ?? 0);
     const shown: [left: number, really: number][] = [];
     withClock((set) => {
@@ -79,7 +79,7 @@ for (const [name, learned, finishing] of [
 }
 
 test('the share is that of the data, or of the disk if the data is unknown', () => {
-  const work = { method: 'stored', virtualSize: GUEST, isMeasured: false } as const;
+  const work = { method: 'stored', virtualSize: GUEST, fileSize: GUEST, isMeasured: false } as const;
   // (data, at, share)
   for (const [data, at, share] of [
     [DATA, 2, 0.5],
@@ -97,6 +97,7 @@ test('the share of a stream counts the bytes that the browser has taken', () => 
   const meter = new ProgressMeter({
     method: 'streamed',
     virtualSize: GUEST,
+    fileSize: GUEST,
     data: DATA,
     rates: ratesOf(RATE),
     isMeasured: true,
@@ -116,6 +117,7 @@ test('the share only grows, from the first byte to the complete file, and never 
   const meter = new ProgressMeter({
     method: 'picked',
     virtualSize: GUEST,
+    fileSize: GUEST,
     data: DATA,
     rates: ratesOf(RATE, 6),
     isMeasured: true,
@@ -144,6 +146,7 @@ test('the speed during a conversion is the speed that is shown at its end', () =
   const meter = new ProgressMeter({
     method: 'picked',
     virtualSize: GUEST,
+    fileSize: GUEST,
     data: DATA,
     rates: ratesOf(RATE, 6),
     isMeasured: true,
@@ -166,7 +169,13 @@ for (const [what, stalled] of [
   ['a silent network', { network: { received: 1, sent: 0, retries: 1, silence: 5 } }],
 ] as [string, Partial<Progress>][]) {
   test(`while ${what} is waited for, neither the time left nor the speed is known`, () => {
-    const meter = new ProgressMeter({ method: 'stored', virtualSize: GUEST, data: DATA, isMeasured: false });
+    const meter = new ProgressMeter({
+      method: 'stored',
+      virtualSize: GUEST,
+      fileSize: GUEST,
+      data: DATA,
+      isMeasured: false,
+    });
     withClock((set) => {
       meter.update(progressAt(0));
       set(2);
@@ -198,6 +207,7 @@ for (const [what, compressed, guestTotal, made] of [
     const meter = new ProgressMeter({
       method: 'picked',
       virtualSize: DATA,
+      fileSize: undefined,
       data: DATA,
       rates,
       isMeasured: true,
@@ -228,7 +238,13 @@ for (const [what, compressed, guestTotal, made] of [
 }
 
 test('a standstill is counted from the last progress until the browser completes the file', () => {
-  const meter = new ProgressMeter({ method: 'stored', virtualSize: GUEST, data: DATA, isMeasured: false });
+  const meter = new ProgressMeter({
+    method: 'stored',
+    virtualSize: GUEST,
+    fileSize: GUEST,
+    data: DATA,
+    isMeasured: false,
+  });
   withClock((set) => {
     meter.update(progressAt(0));
     for (const [now, progress, stalled] of [
@@ -249,7 +265,13 @@ test('a standstill is counted from the last progress until the browser completes
 
 test('reading the result back is measured on its own, from 0 to 1', () => {
   withClock((set) => {
-    const meter = new ProgressMeter({ method: 'picked', virtualSize: GUEST, data: DATA, isMeasured: false });
+    const meter = new ProgressMeter({
+      method: 'picked',
+      virtualSize: GUEST,
+      fileSize: GUEST,
+      data: DATA,
+      isMeasured: false,
+    });
     set(0);
     meter.update(progressAt(0));
     set(4);
@@ -265,5 +287,23 @@ test('reading the result back is measured on its own, from 0 to 1', () => {
     expect(meter.read()).toMatchObject({ share: 0.5, stalled: 0 });
     set(60);
     expect(meter.read()).toMatchObject({ secondsLeft: undefined, speed: undefined, stalled: 40 });
+  });
+});
+
+test.each([
+  // (size of the file, share when all data is written)
+  [GUEST, 0.5],
+  [undefined, 10 / 11],
+])('the browser completes the bytes of the file, not those of the disk: a file of %s bytes', (fileSize, share) => {
+  // Writing the data takes as long as completing a file of the size of the disk.
+  const rates = ratesOf(RATE, DATA / RATE);
+  withClock((set) => {
+    const work = { method: 'picked', virtualSize: GUEST, data: DATA, rates, isMeasured: true } as const;
+    const meter = new ProgressMeter({ ...work, fileSize });
+    set(0);
+    meter.update(progressAt(0));
+    set(4);
+    meter.update(progressAt(4));
+    expect(meter.read().share).toBeCloseTo(share);
   });
 });

@@ -20,6 +20,8 @@ interface MeasuredWork {
   virtualSize: number;
   /** The bytes of data on the disk, if the map was read to its end. */
   data: number | undefined;
+  /** The size of the file, if it is known beforehand. A file of unknown size has about as many bytes as data. */
+  fileSize: number | undefined;
   rates?: Rates | undefined;
   /** Whether the rate of this method was measured, not only estimated. */
   isMeasured: boolean;
@@ -122,7 +124,7 @@ export class ProgressMeter {
   /** Predicts how long each part takes in all. */
   #prediction(now: number, done: number): Pick<Prediction, 'converting' | 'finishing'> {
     const { method, virtualSize, data = virtualSize, rates = TYPICAL, compressed } = this.conversion;
-    const predicted = predict(rates, method, virtualSize, data);
+    const predicted = predict(rates, method, this.conversion.fileSize ?? data, data);
     const progress = this.#progress;
     if (!compressed && (!progress || progress.guestTotal !== undefined)) return predicted;
     const made = (compressed ? progress?.bytesWritten : progress?.guestDone) ?? 0;

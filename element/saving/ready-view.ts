@@ -9,8 +9,8 @@ import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
 import { isTooSmall } from '../ways/choices.js';
-import { fits, placeTakesSeveral, takesSeveral } from '../ways/destinations.js';
-import { askingView } from './asking-view.js';
+import { fits, placeTakesSeveral, quickFormat, takesSeveral } from '../ways/destinations.js';
+import { askingView, offerView } from './asking-view.js';
 import { changeFields } from './change-view.js';
 import { placesView } from './destinations-view.js';
 import { detailsView } from './details-view.js';
@@ -22,6 +22,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
   const body = html`
     ${destinations.length > 0 ? placesView(state, controls) : nothing}
     ${placesProblem ? noticeView(placesProblem) : nothing}
+    ${offerView(state, controls)}
     ${convertLine(state, controls)}
     ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
     ${waitingView(controls)}
@@ -49,6 +50,7 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
       <p><strong class="name">${shownText(state.name)}</strong>${costOf(state, texts)}</p>
       ${changeView(state, controls)}
       ${hasFit ? html`<p class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</p>` : nothing}
+      ${state.reason ? html`<p class="quiet">${spoken(state.reason)}</p>` : nothing}
       ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
     </div>
     <div class="line">${convertButtons(state, why, controls)}</div>
@@ -73,7 +75,7 @@ function convertButtons(state: Step<'ready'>, why: string | undefined, controls:
   const convertsAll = waiting > 0 && state.way !== 'dialog';
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
-  const style = (isFirst: boolean) => (isFirst && !questionLeadsOn ? 'primary' : '');
+  const style = (isFirst: boolean) => (isFirst && !questionLeadsOn && !quickFormat(state) ? 'primary' : '');
   const [all, one] = [style(!joins), style(!joins && !convertsAll)];
   const name = joins ? texts.convertDisk : texts.convert;
   return [

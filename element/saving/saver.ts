@@ -15,7 +15,8 @@ import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import type { Screen } from '../steps/screen.js';
 import type { Step, Target } from '../steps/state.js';
-import { diskChange, isTooSmall, type Way } from '../ways/choices.js';
+import { diskChange, fileLength, imagesIn, isTooSmall, takesHours, type Way } from '../ways/choices.js';
+import { quickFormat } from '../ways/destinations.js';
 import type { Chooser } from './chooser.js';
 import { Conversion } from './conversion.js';
 import { keptDownload } from './target.js';
@@ -35,8 +36,8 @@ export class Saver {
     if (this.chooser.ready) await this.#whileChoosing(turn, () => this.#pickFolder(turn));
   }
 
-  /** Asks for the target if necessary, and converts. */
-  async convert(way = this.chooser.ready?.way): Promise<void> {
+  /** Asks for the target if necessary, and converts. `isAgreed`: the person knows that the browser checks the file for hours. */
+  async convert(way = this.chooser.ready?.way, isAgreed = false): Promise<void> {
     const { ready } = this.chooser;
     if (!ready || !way || isTooSmall(ready)) return;
     const { turn } = this.screen;
@@ -45,17 +46,28 @@ export class Saver {
       this.chooser.refuseName(turn, unusable);
       return;
     }
+    if ((way === 'folder' || way === 'dialog') && !isAgreed && takesHours(ready, way)) {
+      const length = fileLength(imagesIn(ready), ready.output, ready.size);
+      this.chooser.change(turn, { asking: { kind: 'longCheck', way, length, quick: quickFormat(ready) } });
+      return;
+    }
     // Workers start while a dialog is open. A failure is ignored here, because the conversion reports it.
     ready.image.prepare().catch(() => {});
     const target = await this.#whileChoosing(turn, () => this.#askForTarget(turn, way, ready));
     if (target && !turn.aborted) await this.#convertTo(target);
   }
 
+  /** Converts although the browser will check the file for hours. */
+  async saveAnyway(): Promise<void> {
+    const asking = this.chooser.ready?.asking;
+    if (asking?.kind === 'longCheck') await this.convert(asking.way, true);
+  }
+
   /** Says that the queue has made a file called `name`. Suggested names are free: only a typed name can be taken. */
   #nameTaken(name: string, way: Way): NameProblem | undefined {
     if (way !== 'folder' && way !== 'download') return undefined;
     const file = way === 'download' ? downloadName(name) : name;
-    return isTaken(file, this.queue.made) ? problem(this.screen.texts.nameMade) : undefined;
+    return isTaken(file, this.queue.madeFiles) ? problem(this.screen.texts.nameMade) : undefined;
   }
 
   /** Replaces the existing file that the person was asked about. */
@@ -166,7 +178,7 @@ export class Saver {
       const sources = sourcesOf(this.screen.opening!);
       const there = { file: await handle.getFile(), handle };
       const same = await Promise.all(sources.map((source) => mayBeSame(there, source)));
-      const taken = [...sources.map(({ file }) => file.name), ...this.queue.made];
+      const taken = [...sources.map(({ file }) => file.name), ...this.queue.madeFiles];
       const freeName = await freeNameIn(folder, this.#unnumbered(name), taken);
       const asked = { folder, name, freeName };
       this.chooser.change(turn, {

@@ -6,11 +6,11 @@ import type { Saver } from '../saving/saver.js';
 import type { Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 
-/** The output and the place that the person has chosen for all images. */
-type Chosen = Pick<Step<'ready'>, 'output' | 'destination'>;
+/** The output, the place and the way that the person has chosen for all images. */
+type Chosen = Pick<Step<'ready'>, 'output' | 'destination' | 'way'>;
 
 const isSameChoice = (one: Chosen, other: Chosen): boolean =>
-  one.output.name === other.output.name && one.destination?.name === other.destination?.name;
+  one.output.name === other.output.name && one.destination?.name === other.destination?.name && one.way === other.way;
 
 export class Batch {
   /** The output for all images; `undefined` unless the person has asked to convert all. */
@@ -59,7 +59,7 @@ export class Batch {
     }
   }
 
-  /** Converts the image that is shown, unless it needs an answer or another output. */
+  /** Converts the image that is shown, unless it needs an answer, another output or another way. */
   async #save(chosen: Chosen): Promise<boolean> {
     const ready = this.screen.at('ready');
     if (!ready || ready.choosingTarget) return false;

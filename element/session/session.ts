@@ -300,10 +300,13 @@ export class Session implements Controls {
     this.#step(() => this.#saver.convert(way));
   }
 
+  saveAnyway(): void {
+    this.#step(() => this.#saver.saveAnyway());
+  }
+
   convertAll(): void {
     const ready = this.#screen.at('ready');
     if (!ready?.way) return;
-    this.chooser.select(ready.way);
     this.#step(async () => this.#batch.begin(ready));
   }
 

@@ -4,7 +4,7 @@ import type { Result } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { announcement, windowTitle } from './announcement.js';
+import { announcement, finishingHint, windowTitle } from './announcement.js';
 import type { State, Step, Target } from './state.js';
 
 const folder = folderHandle('picked', {});
@@ -25,6 +25,7 @@ const converting = (more: Partial<Step<'converting'>>): State => ({
   silence: 0,
   stalled: 0,
   waiting: undefined,
+  takesHours: false,
   cancelling: false,
   ...more,
 });
@@ -215,4 +216,30 @@ test('a server that keeps the opening waiting is announced once, and its end', (
   expect(said).toEqual([waits, waits, 'Reading disk']);
   expect(waiting.map((waiting) => announcement(ready(false), english, waiting))).toEqual([waits, waits, '']);
   expect(announcement(ready(true), english, waiting[0])).toBe(english.picking);
+});
+
+const file = fileOf('disk.raw');
+const { finishing, cancelWaits, cancelTooLate } = english;
+const [mayClose, toStop, toStopNew] = [
+  english.mayClose('disk.raw'),
+  english.quitToStop('disk.raw', true),
+  english.quitToStop('disk.raw', false),
+];
+test.each([
+  // (what, target, whether it is cancelled, whether it takes hours, the hint)
+  ['a download', target('stored'), false, false, undefined],
+  ['a short check', target('folder'), false, false, finishing],
+  ['a long check', target('folder'), false, true, `${finishing} ${mayClose} ${toStopNew}`],
+  [
+    'a long check of a file that replaces one',
+    target('folder', file),
+    false,
+    true,
+    `${finishing} ${mayClose} ${toStop}`,
+  ],
+  ['a long check that is cancelled', target('folder'), true, true, `${cancelWaits} ${toStopNew}`],
+  ['one that is cancelled too late', target('folder', file), true, true, `${cancelTooLate} ${toStop}`],
+] as const)('a hint while the browser finishes: %s', (_, target, cancelling, takesHours, expected) => {
+  const state = converting({ phase: 'finishing', target, cancelling, takesHours }) as Step<'converting'>;
+  expect(finishingHint(state, english)).toBe(expected);
 });

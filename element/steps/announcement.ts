@@ -42,10 +42,13 @@ function doneSoFar({ phase, share }: Step<'converting'>, texts: AllTexts): strin
 
 /** A hint while the browser completes a file, which it does without progress and cannot stop. */
 export function finishingHint(state: Step<'converting'>, texts: AllTexts): string | undefined {
-  const { phase, target, cancelling } = state;
+  const { phase, target, cancelling, takesHours } = state;
   if (phase !== 'finishing' || methodOf(target) !== 'picked') return undefined;
-  if (!cancelling) return texts.finishing;
-  return isTooLateToCancel(state) ? texts.cancelTooLate : texts.cancelWaits;
+  const toStop = texts.quitToStop(target.name, target.kind === 'folder' && target.replaces !== undefined);
+  const asked = isTooLateToCancel(state) ? texts.cancelTooLate : texts.cancelWaits;
+  const hint = cancelling ? asked : texts.finishing;
+  if (!takesHours) return hint;
+  return [hint, ...(cancelling ? [] : [texts.mayClose(target.name)]), toStop].join(' ');
 }
 
 /** Whether the browser completes a file that replaces another one: it cannot be stopped, and the file stays. */

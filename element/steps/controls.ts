@@ -112,6 +112,8 @@ export interface Controls {
   unlock(name: string, password: string, assumePassword: boolean): void;
 
   convert(way?: Way): void;
+  /** Converts to the place where the browser checks the file for hours, as the person was asked. */
+  saveAnyway(): void;
   /** Converts the image that is shown, and then all that wait the same way. */
   convertAll(): void;
   /** Asks for another folder. */

@@ -32,6 +32,8 @@ export type Asking =
   | { kind: 'replace'; folder: FileSystemDirectoryHandle; name: string; freeName: string; there: File }
   /** The existing file is the image itself or belongs to it. */
   | { kind: 'source'; folder: FileSystemDirectoryHandle; name: string; freeName: string }
+  /** `way` leads to a place where the browser checks the whole file of `length` bytes, for hours. `quick` is a format without holes. */
+  | { kind: 'longCheck'; way: 'folder' | 'dialog'; length: number; quick: OutputFormat | undefined }
   /** The dialog for a folder was closed without a choice. */
   | { kind: 'noFolder' }
   /** A download of this disk was interrupted when `share` of it was done: 0 to 1. */
@@ -203,6 +205,8 @@ export type State =
       stalled: number;
       /** The server that keeps the conversion waiting. */
       waiting: Waiting | undefined;
+      /** Whether the browser checks the file longer than minutes. */
+      takesHours: boolean;
       cancelling: boolean;
     }
   | {

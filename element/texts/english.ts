@@ -1,10 +1,21 @@
 // The English texts. Names of images and files are shown escaped and cut.
 
 import { copyLifetime, shownText } from 'decant';
-import type { AllTexts, Failed, SaveCost, SaveMethod } from '../types.texts.js';
-import { clause, isLongCheck, LEAST_ROOM, sentence, unitsOf } from './wording.js';
-
-const { size, exactSize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+import type { AllTexts, Failed } from '../types.texts.js';
+import {
+  about,
+  checking,
+  duration,
+  exactSize,
+  holds,
+  roughly,
+  size,
+  space,
+  speed,
+  time,
+  timeValue,
+} from './english-amounts.js';
+import { clause, sentence } from './wording.js';
 
 /** A part of a whole, rounded down: 100% only at the end. */
 const percent = (share: number): string => `${Math.floor(share * 100)}%`;
@@ -14,24 +25,6 @@ const list = (names: string[]): string =>
   names.length > 5
     ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
     : names.map(shownText).join(', ');
-
-/** A time that is only estimated. */
-const roughly = (seconds: number): string => {
-  if (seconds < 60) return 'under a minute';
-  if (seconds < 600) return 'a few minutes';
-  if (seconds < 3600) return 'under an hour';
-  return seconds < 86_400 ? 'a few hours' : 'over a day';
-};
-
-/** The time, if it is known. */
-const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
-  if (seconds === undefined || (isGuess && atLeast)) return '';
-  if (isGuess) return `probably ${roughly(seconds)}`;
-  return `${atLeast ? 'at least' : 'about'} ${duration(seconds)}`;
-};
-
-const speed = (bytesPerSecond: number, method: SaveMethod): string =>
-  `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`;
 
 /** Failures for which the element offers a step. */
 const byButton: Partial<Record<string, string>> = {
@@ -43,21 +36,6 @@ const byButton: Partial<Record<string, string>> = {
 /** Messages of the package mention options for programs, such as `format`. */
 const failure = ({ code, message, fields }: Failed): string =>
   (fields.file === undefined && byButton[code]) || sentence(fields.reason ?? message);
-
-const space = ({ space: bytes, atLeast }: SaveCost): string =>
-  bytes ? `${atLeast ? 'at least ' : ''}${size(bytes)}` : '';
-
-/** A sentence about the time, after another sentence; empty if the time is unknown. */
-const time = (cost: SaveCost): string =>
-  about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
-
-const timeValue = (seconds: number): string => (seconds < 1 ? 'less than a second' : duration(seconds));
-
-/** The beginning of a sentence: the private storage has less room than the disk needs. */
-const holds = (room: number | undefined): string => {
-  if (room === undefined) return 'This window cannot store the disk';
-  return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
-};
 
 export const english: AllTexts = {
   size,
@@ -308,20 +286,21 @@ export const english: AllTexts = {
     host: 'Let this page save it',
   },
   toWay: { folder: 'to a folder you pick', dialog: "with the browser's save dialog", download: 'to your downloads' },
-  pickedCost: (choice, disk) => {
-    const { space, atLeast } = choice;
-    const takes = time(choice).replace(
-      /\.$/,
-      isLongCheck(choice, disk) ? `: the browser checks all ${size(disk)}.` : '.',
-    );
+  pickedCost: (cost, disk) => {
+    const { space, atLeast, takesHours } = cost;
+    const takes = takesHours ? ` At the end, the browser checks all ${size(disk)}: ${checking(disk)}.` : time(cost);
     if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
     return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the size of its data.${takes}`;
   },
   downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
   folderChosen: (name) => `Folder: ${shownText(name)}`,
   otherFolder: 'Pick another folder',
-  betterTime: (seconds) => `Best here: about ${duration(seconds)} faster`,
-  betterSpace: (bytes, other) => `Best here: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
+  asBefore: 'As you chose last time.',
+  asInQueue: 'As for the other images of the queue.',
+  folderAbove: (bytes) => `Files of more than ${size(bytes)} go to a folder: there, empty parts take no space.`,
+  longCheck: (bytes) =>
+    `In a folder, the browser would check all ${size(bytes)} at the end, empty parts included: ${checking(bytes)}.`,
+  storageWasFull: "A download has failed because the browser's storage was full.",
   noPicker: 'This browser cannot write to folders; Chrome and Edge can.',
   foreignPicker: 'Browsers do not let a page inside a page of another site pick a place.',
   frameDownload: {
@@ -357,6 +336,15 @@ export const english: AllTexts = {
   elsewhereTitle: 'Another tab has resumed this download',
   elsewhereHint: 'The finished part is there. Here it can only start over.',
   beginAnew: 'Start over',
+  longCheckTitle: (bytes) => `At the end, the browser checks the file for ${checking(bytes)}`,
+  longCheckHint: (bytes) =>
+    `It checks all ${size(bytes)}, empty parts included, and shows no progress. Only quitting the browser stops it.`,
+  saveAnyway: 'Save it there',
+  quickFormat: (output, seconds) =>
+    `${english.outputValue(output)} ${seconds === undefined ? 'is quicker' : `takes ${roughly(seconds)}`}`,
+  quickFormatHint: (bytes, whole) =>
+    `It has only the data${bytes === undefined ? '' : `, ${size(bytes)}`}. A raw disk has all ${size(whole)}.`,
+  useFormat: (output) => `Use ${english.outputValue(output)}`,
   noFolderTitle: 'No folder was picked',
   noFolderHint:
     'Browsers refuse some, such as the home folder, Desktop and Downloads. Create one inside, in the dialog.',
@@ -388,6 +376,10 @@ export const english: AllTexts = {
   waitingShort: ({ host, offline }) =>
     offline ? 'This device is offline.' : `Waiting for the server ${shownText(host)}.`,
   finishing: 'The browser checks the whole file, and does not say how far it is.',
+  mayClose: (name) =>
+    `You can close this tab, or convert other images in another one: the browser completes ${shownText(name)}, if it stays open.`,
+  quitToStop: (name, replaces) =>
+    `To stop it, quit the browser: ${shownText(name)} is then ${replaces ? 'unchanged' : 'an empty file'}.`,
   cancel: 'Cancel',
   cancelling: 'Stopping',
   cancelWaits: 'The browser cannot be stopped now; the file is removed afterwards.',

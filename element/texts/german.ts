@@ -1,9 +1,10 @@
 // All German texts of the element. Names of images and files are shown escaped and cut.
 
 import { copyLifetime, shownText } from 'decant';
-import type { AllTexts, SaveCost } from '../types.texts.js';
+import type { AllTexts } from '../types.texts.js';
+import { about, checking, duration, exactSize, holds, roughly, size, space, time, units } from './german-amounts.js';
 import { germanMessages } from './german-messages.js';
-import { clause, isLongCheck, LEAST_ROOM, unitsOf } from './wording.js';
+import { clause } from './wording.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',
@@ -34,37 +35,6 @@ const list = (names: string[]): string =>
   names.length > 5
     ? `${names.slice(0, 4).map(shownText).join(', ')} und ${names.length - 4} weitere`
     : names.map(shownText).join(', ');
-
-/** A time that is only estimated. */
-const roughly = (seconds: number): string => {
-  if (seconds < 60) return 'weniger als eine Minute';
-  if (seconds < 600) return 'einige Minuten';
-  if (seconds < 3600) return 'weniger als eine Stunde';
-  return seconds < 86_400 ? 'einige Stunden' : 'mehr als einen Tag';
-};
-
-const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
-const { size, exactSize, duration } = units;
-
-/** The time, if it is known. */
-const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
-  if (seconds === undefined || (isGuess && atLeast)) return '';
-  if (isGuess) return `wahrscheinlich ${roughly(seconds)}`;
-  return `${atLeast ? 'mindestens' : 'etwa'} ${duration(seconds)}`;
-};
-
-const space = ({ space: bytes, atLeast }: SaveCost): string =>
-  bytes ? `${atLeast ? 'mindestens ' : ''}${size(bytes)}` : '';
-
-/** A sentence about the time, after another sentence; empty if the time is unknown. */
-const time = (cost: SaveCost): string =>
-  about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
-
-/** The beginning of a sentence: the private storage has less room than the disk needs. */
-const holds = (room: number | undefined): string => {
-  if (room === undefined) return 'Dieses Fenster kann die Platte nicht speichern';
-  return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
-};
 
 export const german: AllTexts = {
   size,
@@ -319,21 +289,22 @@ export const german: AllTexts = {
     host: 'Von dieser Seite speichern lassen',
   },
   toWay: { folder: 'in einen Ordner Ihrer Wahl', dialog: 'mit dem Speicherdialog', download: 'zu Ihren Downloads' },
-  pickedCost: (choice, disk) => {
-    const { space, atLeast } = choice;
-    const takes = time(choice).replace(
-      /\.$/,
-      isLongCheck(choice, disk) ? `: der Browser prüft alle ${size(disk)}.` : '.',
-    );
+  pickedCost: (cost, disk) => {
+    const { space, atLeast, takesHours } = cost;
+    const takes = takesHours ? ` Am Ende prüft der Browser alle ${size(disk)}: ${checking(disk)}.` : time(cost);
     if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
     return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
   },
   downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
   folderChosen: (name) => `Ordner: ${shownText(name)}`,
   otherFolder: 'Anderen Ordner auswählen',
-  betterTime: (seconds) => `Hier am besten: etwa ${duration(seconds)} schneller`,
-  betterSpace: (bytes, other) =>
-    `Hier am besten: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
+  asBefore: 'Wie beim letzten Mal gewählt.',
+  asInQueue: 'Wie die anderen Abbilder der Warteschlange.',
+  folderAbove: (bytes) =>
+    `Dateien von mehr als ${size(bytes)} kommen in einen Ordner: dort belegen leere Teile keinen Platz.`,
+  longCheck: (bytes) =>
+    `In einem Ordner würde der Browser am Ende alle ${size(bytes)} prüfen, auch leere Teile: ${checking(bytes)}.`,
+  storageWasFull: 'Ein Download ist gescheitert, weil der Speicher des Browsers voll war.',
   noPicker: 'Dieser Browser kann nicht in Ordner schreiben; Chrome und Edge können es.',
   foreignPicker: 'In einer Seite einer anderen Website lassen Browser keinen Ort auswählen.',
   frameDownload: {
@@ -370,6 +341,15 @@ export const german: AllTexts = {
   beginAnew: 'Von vorn beginnen',
   elsewhereTitle: 'Ein anderer Tab setzt diesen Download fort',
   elsewhereHint: 'Der fertige Teil ist dort. Hier kann er nur von vorn beginnen.',
+  longCheckTitle: (bytes) => `Am Ende prüft der Browser die Datei: ${checking(bytes)}`,
+  longCheckHint: (bytes) =>
+    `Er prüft alle ${size(bytes)}, auch leere Teile, und zeigt keinen Fortschritt. Nur wenn Sie den Browser beenden, hört er auf.`,
+  saveAnyway: 'Dorthin speichern',
+  quickFormat: (output, seconds) =>
+    `${german.outputValue(output)} ${seconds === undefined ? 'geht schneller' : `braucht ${roughly(seconds)}`}`,
+  quickFormatHint: (bytes, whole) =>
+    `Es hat nur die Daten${bytes === undefined ? '' : `, ${size(bytes)}`}. Eine rohe Platte hat alle ${size(whole)}.`,
+  useFormat: (output) => `${german.outputValue(output)} verwenden`,
   noFolderTitle: 'Es wurde kein Ordner ausgewählt',
   noFolderHint:
     'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin geht: legen Sie ihn im Dialog an.',
@@ -405,6 +385,10 @@ export const german: AllTexts = {
   waitingShort: ({ host, offline }) =>
     offline ? 'Dieses Gerät ist offline.' : `Warten auf den Server ${shownText(host)}.`,
   finishing: 'Der Browser prüft die ganze Datei und sagt nicht, wie weit er ist.',
+  mayClose: (name) =>
+    `Sie können diesen Tab schließen oder in einem anderen weitere Abbilder konvertieren: der Browser schließt ${shownText(name)} ab, solange er offen bleibt.`,
+  quitToStop: (name, replaces) =>
+    `Zum Anhalten beenden Sie den Browser: ${shownText(name)} ist dann ${replaces ? 'unverändert' : 'eine leere Datei'}.`,
   cancel: 'Abbrechen',
   cancelling: 'Wird abgebrochen',
   cancelWaits: 'Der Browser lässt sich jetzt nicht anhalten. Die Datei wird gleich danach entfernt.',

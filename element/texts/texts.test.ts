@@ -43,6 +43,7 @@ const costs: Choice[] = [
   ...[30, 300, 3000, 30_000, 3e6].map((seconds): Choice => ({ ...choice, seconds, isGuess: true })),
   { way: 'folder', method: 'picked' },
   { way: 'folder', method: 'picked', space: 5e6 },
+  { way: 'folder', method: 'picked', space: 5e6, takesHours: true },
 ];
 const result = { bytesWritten: 5e6, holeBytes: 1e6, outputSize: 6e6, engine: 'workers', workers: 2 } as Result;
 const infos: Info[] = [infoOf(), infoOf({ version: 3, clusterSize: 65_536, containers: [{ name: 'gzip' }] })];
@@ -201,11 +202,21 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     pickedCost: costs.map((cost) => [cost, 22e12]),
     downloadCost: costs.map((cost) => [cost, 5e6]),
     folderChosen: named,
-    betterTime: [[60]],
-    betterSpace: [
-      [0, 5e6],
-      [1e6, 5e6],
+    folderAbove: [[3e10]],
+    longCheckTitle: each([1.5e11, 9e12, 9e15]),
+    longCheckHint: each([1.5e11, 9e12]),
+    quickFormat: [undefined, 5, 300].map((seconds) => [outputOf('qcow2', '.qcow2'), seconds]),
+    quickFormatHint: [
+      [undefined, 9e12],
+      [8e6, 9e12],
     ],
+    useFormat: [[outputOf('qcow2', '.qcow2')]],
+    mayClose: named,
+    quitToStop: [
+      [name, false],
+      [name, true],
+    ],
+    longCheck: each([1.5e11, 9e12]),
     streamsForRoom: each([undefined, 0, 5e6]),
     noRoom: [
       [5e6, 'This browser is old.', true],
@@ -355,8 +366,13 @@ for (const [path, values, text] of [
   ['pickedCost', [{ ...choice, space: 0 }, 9e6], 'Takes almost no space. About 1 min 30 s.'],
   [
     'pickedCost',
-    [{ ...choice, isGuess: true, seconds: 4e6 }, 22e12],
-    'Takes 5 MB, the size of its data. Probably over a day: the browser checks all 22 TB.',
+    [{ ...choice, takesHours: true }, 22e12],
+    'Takes 5 MB, the size of its data. At the end, the browser checks all 22 TB: 1 to 4 days.',
+  ],
+  [
+    'longCheck',
+    [150e9],
+    'In a folder, the browser would check all 150 GB at the end, empty parts included: 7 to 34 minutes.',
   ],
   ['space', [{ ...choice, space: 0 }], ''],
   ['about', [{ ...choice, space: 0 }], 'about 1 min 30 s'],

@@ -1,7 +1,7 @@
 // Sizes and times as the page shows them.
 
 import { expect, test } from 'vitest';
-import { unitsOf } from './wording.js';
+import { checkTime, unitsOf } from './wording.js';
 
 const { exactSize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
@@ -33,3 +33,13 @@ for (const [bytes, rounded, exact] of [
     expect(exactSize(bytes)).toBe(exact);
   });
 }
+
+test.each([
+  // (bytes, from, to, unit)
+  [1e6, 1, 1, 'minutes'],
+  [140e9, 7, 32, 'minutes'],
+  [8 * 2 ** 40, 7, 33, 'hours'],
+  [1e14, 3, 16, 'days'],
+])('the browser checks %s bytes in %s to %s %s', (bytes, from, to, unit) => {
+  expect(checkTime(bytes)).toEqual({ from, to, unit });
+});

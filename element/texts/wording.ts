@@ -1,13 +1,24 @@
 // How texts are worded: sizes and times in a language, and sentences made of messages of the package and of the page.
 
-import type { SaveCost } from '../types.texts.js';
-
 /** The least room in the private storage that is stated as a number, in bytes. */
 export const LEAST_ROOM = 1e6;
 
-/** Whether saving little data takes long, because the browser checks the whole file of `disk` bytes: this is said. */
-export const isLongCheck = ({ seconds = 0, space = 0 }: SaveCost, disk: number): boolean =>
-  seconds >= 3600 && space < disk / 10;
+/** The browser's check of a file in a folder, in bytes per second: the fastest and the slowest that was seen in Chromium. */
+const CHECKED = [3.3e8, 0.75e8] as const;
+
+/** Units of time, in seconds. */
+const CHECK_UNITS = [
+  [86_400, 'days'],
+  [3600, 'hours'],
+  [60, 'minutes'],
+] as const;
+
+/** The time in which the browser checks a file of `bytes`: from so many days, hours or minutes to so many. */
+export function checkTime(bytes: number): { from: number; to: number; unit: 'days' | 'hours' | 'minutes' } {
+  const [least, most] = [bytes / CHECKED[0], bytes / CHECKED[1]];
+  const [seconds, unit] = CHECK_UNITS.find(([seconds]) => most >= 2 * seconds) ?? CHECK_UNITS[2];
+  return { from: Math.max(1, Math.floor(least / seconds)), to: Math.ceil(most / seconds), unit };
+}
 
 /** The names of units in a language. */
 interface UnitNames {

@@ -1,10 +1,26 @@
-// The ways to save a disk, their costs, and the proposed and the advised one.
+// The ways to save a disk, their costs, and the proposed one.
 
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { outputOf, screenIn } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { advice, bestChoice, type Choice, diskChange, isTooSmall, listChoices, type Survey } from './choices.js';
+import {
+  type Choice,
+  diskChange,
+  fileLength,
+  isBrowserKnown,
+  isTooSmall,
+  listChoices,
+  MOST_TO_CHECK,
+  MOST_TO_DOWNLOAD,
+  propose,
+  type Selection,
+  type Survey,
+  selectWay,
+  type Way,
+  type WaysBefore,
+} from './choices.js';
 import { type Environment, explore, newEnvironment } from './environment.js';
 
 /** The free bytes of the private storage. */
@@ -56,7 +72,7 @@ const all: Environment = {
 const { screen } = screenIn();
 
 const list = (environment: Partial<Environment>, of: Partial<Survey> = {}, output = raw): Choice[] =>
-  listChoices([{ info }], output, { ...survey, ...of }, { ...all, ...environment }, screen);
+  listChoices({ images: [{ info }], output, survey: { ...survey, ...of } }, { ...all, ...environment }, screen);
 const download = (...args: Parameters<typeof list>): Choice => list(...args).at(-1)!;
 
 test('a folder takes the space of the data, a download the space of the disk', () => {
@@ -99,11 +115,7 @@ test('without rates no time is estimated', () => {
 
 // (case, environment, survey, output, expected choice)
 for (const [what, environment, of, output, expected] of [
-  ['a stream that is faster', { rates: { ...rates, streamed: 1e9 } }, {}, raw, { method: 'streamed' }],
-  ['a copy that is faster', { rates: { ...rates, download: 1e12 } }, {}, raw, { method: 'stored' }],
-  ['no stream', { rates: { ...rates, streamed: 1e9 }, stream: { obstacle: 'no' } }, {}, raw, { method: 'stored' }],
-  ['unknown rates', { rates: undefined }, {}, raw, { method: 'stored' }],
-  ['an incomplete map', { rates: { ...rates, streamed: 1e9 } }, { complete: false }, raw, { method: 'stored' }],
+  ['a storage with room, whatever is faster', { rates: { ...rates, streamed: 1e12 } }, {}, raw, { method: 'stored' }],
   ['a storage that is not tried yet', { fits: undefined }, {}, raw, { obstacle: english.finding }],
   [
     'a small storage, and a stream that is not tried yet',
@@ -160,7 +172,11 @@ for (const [what, room, data, output, fits] of [
 test('after the storage was full, a download is streamed, or may not fit', () => {
   const stream = { obstacle: 'no' };
   expect(download({ wasFull: true })).toMatchObject({ method: 'streamed' });
-  expect(download({ wasFull: true, stream })).toMatchObject({ method: 'stored', fit: 'unlikely' });
+  expect(download({ wasFull: true, stream })).toMatchObject({
+    method: 'stored',
+    fit: 'unlikely',
+    note: english.storageWasFull,
+  });
   expect(download({ wasFull: true, fits: false, stream }, {}, gzip)).toMatchObject({
     method: 'stored',
     fit: 'unlikely',
@@ -181,47 +197,152 @@ test('a picker that the browser does not have is an obstacle', () => {
   expect(newEnvironment(screen, false)).toMatchObject({ folderObstacle: english.noPicker, dialogObstacle: undefined });
 });
 
-const choice = (
-  way: Choice['way'],
-  seconds: number | undefined,
-  space: number,
-  more: Partial<Choice> = {},
-): Choice => ({
-  way,
-  method: way === 'folder' ? 'picked' : 'stored',
-  ...(seconds === undefined ? {} : { seconds }),
-  space,
-  ...more,
+const TIB = 2 ** 40;
+/** Figures of a browser, in which nothing may change a proposal. */
+const NOISE = [
+  {},
+  { rates: undefined as never, measured: [] },
+  { rates: { storage: 1e7, picked: 1e10, finish: 1e10, download: 1e7, streamed: 1e7 } },
+  { rates: { storage: 1e10, picked: 1e7, finish: 1e7, download: 1e10, streamed: 1e10 }, measured: [] },
+] satisfies Partial<Environment>[];
+const noFolder = { folderObstacle: 'no folder' };
+const small = { fits: false, room: 3e9 };
+const noStream = { stream: { obstacle: 'no stream' } };
+const unsized = { virtualSize: 9e12, fileSize: 9e9 };
+
+// (case, disk, output, environment, ways before, proposed way, reason)
+for (const [what, disk, output, environment, before, way, reason] of [
+  ['a small disk', 1e6, raw, {}, {}, 'download', undefined],
+  ['the largest download', MOST_TO_DOWNLOAD, raw, {}, {}, 'download', undefined],
+  ['a larger one', MOST_TO_DOWNLOAD + 1, raw, {}, {}, 'folder', english.folderAbove(MOST_TO_DOWNLOAD)],
+  ['a larger one without a folder', 1e11, raw, noFolder, {}, 'dialog', english.folderAbove(MOST_TO_DOWNLOAD)],
+  ['only a download', 1e11, raw, { ...noFolder, dialogObstacle: 'no dialog' }, {}, 'download', undefined],
+  ['no download', 1e9, raw, { downloadObstacle: 'no frame' }, {}, 'folder', 'no frame'],
+  ['a small storage, and a stream', 1e10, raw, small, {}, 'download', undefined],
+  ['a small storage alone', 1e10, raw, { ...small, ...noStream }, {}, 'folder', english.noRoom(3e9, 'no stream', true)],
+  ['a result that does not fit', 1e10, qcow2, { fits: false, room: 0.5e9 }, {}, 'folder', english.mayNotFit(0.5e9)],
+  ['a full storage', 1e10, raw, { wasFull: true, ...noStream }, {}, 'folder', english.storageWasFull],
+  ['the largest quick check', MOST_TO_CHECK, raw, {}, {}, 'folder', english.folderAbove(MOST_TO_DOWNLOAD)],
+  ['a long check, and room', MOST_TO_CHECK + 1, raw, {}, {}, 'download', english.longCheck(MOST_TO_CHECK + 1)],
+  ['a long check, and no room', 8 * TIB, raw, small, {}, undefined, english.longCheck(8 * TIB)],
+  [
+    'a long stream alone',
+    8 * TIB,
+    raw,
+    { ...small, ...noFolder, dialogObstacle: 'no dialog' },
+    {},
+    'download',
+    undefined,
+  ],
+  ['a large disk, a small result', unsized, qcow2, { ...small, room: 2e9 }, {}, 'download', undefined],
+  ['a large image', 9e10, qcow2, {}, {}, 'folder', english.folderAbove(MOST_TO_DOWNLOAD)],
+  ['a folder was chosen', 1e6, raw, {}, { chosen: 'folder' }, 'folder', english.asBefore],
+  ['a download was chosen', 1e11, raw, {}, { chosen: 'download' }, 'download', english.asBefore],
+  ['the usual way was chosen', 1e6, raw, {}, { chosen: 'download' }, 'download', undefined],
+  ['a folder was chosen, and is impossible', 1e6, raw, noFolder, { chosen: 'folder' }, 'download', undefined],
+  ['a folder was chosen, and takes hours', TIB, raw, {}, { chosen: 'folder' }, 'download', english.longCheck(TIB)],
+  ['something unknown was chosen', 1e6, raw, {}, { chosen: 'pigeon' as Way }, 'download', undefined],
+  ['the queue has a folder', 1e6, raw, {}, { queue: 'folder', chosen: 'download' }, 'folder', english.asInQueue],
+  ['the queue has a download', 1e11, raw, {}, { queue: 'download' }, 'download', english.asInQueue],
+] as [
+  string,
+  number | { virtualSize: number; fileSize: number },
+  typeof raw,
+  Partial<Environment>,
+  Partial<WaysBefore>,
+  Way | undefined,
+  string | undefined,
+][]) {
+  test(`the proposed way: ${what}`, () => {
+    const info = infoOf(typeof disk === 'number' ? { virtualSize: disk, fileSize: disk } : disk);
+    const sized = output === raw ? { ...raw, size: info.virtualSize } : output;
+    for (const noise of NOISE) {
+      for (const isDue of [false, true]) {
+        const all_ = { ...all, ...environment, ...noise };
+        const of = { ...survey, complete: !isDue, isDue };
+        const choices = listChoices({ images: [{ info }], output: sized, survey: of }, all_, screen);
+        const ways = { queue: undefined, chosen: undefined, ...before };
+        expect(propose(choices, fileLength([{ info }], sized), ways, all_, english)).toEqual(
+          reason === undefined ? { way } : { way, reason },
+        );
+      }
+    }
+  });
+}
+
+test.each([
+  // (size of the output, size of the file of the image, size that the person chooses, expected)
+  [DISK + 512, 1e9, undefined, DISK + 512],
+  [DISK + 512, 1e9, 2 * DISK, 2 * DISK + 512],
+  [undefined, 1e9, undefined, 1e9],
+  [undefined, undefined, undefined, DISK],
+])('the length of a file: output of %s, image of %s, disk of %s', (size, fileSize, chosen, expected) => {
+  const { fileSize: _, ...bare } = info;
+  const one = { info: { ...bare, ...(fileSize === undefined ? {} : { fileSize }) } };
+  const output = { ...qcow2, ...(size === undefined ? {} : { size }) };
+  expect(fileLength([one], output, chosen)).toBe(expected);
 });
 
-test('the cheapest possible way is proposed: 100 MB cost as much as a second', () => {
-  const [folder, stored] = [choice('folder', 10, 1e9), choice('download', 12, 0.9e9)];
-  expect(bestChoice([folder, stored])).toBe(folder);
-  expect(bestChoice([choice('folder', 10, 1.4e9), stored])).toBe(stored);
-  expect(bestChoice([{ ...folder, obstacle: 'no' }, stored])).toBe(stored);
-  expect(bestChoice([{ ...folder, obstacle: 'no' }])).toBeUndefined();
-  expect(bestChoice([{ ...folder, fit: 'unlikely' }, stored])).toBe(stored);
-  expect(
-    bestChoice([
-      { ...folder, obstacle: 'no' },
-      { ...stored, fit: 'unlikely' },
-    ]),
-  ).toMatchObject(stored);
+test('the limits are those in docs/page.md', () => {
+  const page = readFileSync('docs/page.md', 'utf8');
+  expect(page).toContain(`${MOST_TO_DOWNLOAD / 1e9} GB (\`MOST_TO_DOWNLOAD\`)`);
+  expect(page).toContain(`${MOST_TO_CHECK / 1e9} GB (\`MOST_TO_CHECK\`)`);
 });
 
-// (case, choices, advice)
-for (const [what, choices, reason] of [
-  ['far less space', [choice('folder', 10, 0), choice('download', 10, 5e9)], english.betterSpace(0, 5e9)],
-  ['far less time', [choice('folder', 300, 0), choice('download', 10, 1e9)], english.betterTime(290)],
-  ['not clearly better', [choice('folder', 80, 0), choice('download', 100, 0)], undefined],
-  ['clearly better', [choice('folder', 69, 0), choice('download', 100, 0)], english.betterTime(31)],
-  ['a few seconds', [choice('folder', 0.1, 0), choice('download', 5, 0)], undefined],
-  ['five seconds', [choice('folder', 0, 0), choice('download', 5, 0)], english.betterTime(5)],
-  ['an unknown time', [choice('folder', undefined, 0), choice('download', 10, 5e9)], undefined],
-  ['a lower bound', [choice('folder', 10, 0, { atLeast: true }), choice('download', 10, 5e9)], undefined],
-  ['only one possible way', [choice('folder', 10, 0), choice('download', 10, 5e9, { obstacle: 'no' })], undefined],
-] as [string, Choice[], string | undefined][]) {
-  test(`advice: ${what}`, () => expect(advice(choices, english)?.reason).toBe(reason));
+test('a disk that is made larger takes hours, too', () => {
+  const saving = { images: [{ info }], output: raw, survey };
+  const takesHours = (size?: number) =>
+    listChoices({ ...saving, size }, all, screen).map((choice) => choice.takesHours);
+  expect(takesHours()).toEqual([undefined, undefined]);
+  expect(takesHours(8 * TIB)).toEqual([true, undefined]);
+});
+
+const nothing: Selection = {
+  way: undefined,
+  reason: undefined,
+  lostWay: undefined,
+  isChosen: false,
+  isHeld: false,
+  isSettled: false,
+};
+const [ofFolder, ofDownload]: Choice[] = [
+  { way: 'folder', method: 'picked' },
+  { way: 'download', method: 'stored' },
+];
+const folder: Partial<Selection> = { way: 'folder', reason: 'why' };
+const proposed = { way: 'download', reason: undefined };
+
+// (case, choices, selection, whether the browser is known, expected)
+for (const [what, choices, selection, isKnown, expected] of [
+  ['nothing before the browser is known', [ofFolder, ofDownload], {}, false, { way: undefined }],
+  ['a proposal then', [ofFolder, ofDownload], {}, true, proposed],
+  ['a proposal that is corrected', [ofFolder, ofDownload], folder, true, proposed],
+  ['a proposal that is held', [ofFolder, ofDownload], { ...folder, isHeld: true }, true, folder],
+  ['a way that is chosen', [ofFolder, ofDownload], { way: 'folder', isChosen: true }, true, { way: 'folder' }],
+  [
+    'a chosen way that has become impossible',
+    [{ ...ofFolder!, obstacle: 'no' }, ofDownload],
+    { way: 'folder', isChosen: true },
+    true,
+    { way: undefined, lostWay: 'folder' },
+  ],
+  [
+    'a chosen way that is possible again',
+    [ofFolder, ofDownload],
+    { lostWay: 'folder', isChosen: true },
+    true,
+    { way: 'folder', lostWay: undefined },
+  ],
+] as [string, Choice[], Partial<Selection>, boolean, Partial<Selection>][]) {
+  test(`the selected way: ${what}`, () => {
+    expect(selectWay(choices, { ...nothing, ...selection }, true, isKnown, () => ({ way: 'download' }))).toEqual({
+      way: undefined,
+      reason: undefined,
+      lostWay: undefined,
+      isSettled: true,
+      ...expected,
+    });
+  });
 }
 
 /** Explores the browser for a disk of `DISK` bytes. */
@@ -292,7 +413,17 @@ test('frames around the page are obstacles', async () => {
 test('the storage has room for a partly downloaded disk', async () => {
   room = 0;
   expect(await explored(true)).toMatchObject({ fits: true, complete: true });
-  expect(tried).toEqual([DISK]);
+});
+
+test.each([
+  // (environment, output, whether enough is known)
+  [{ complete: false }, raw, false],
+  [{ fits: false }, raw, true],
+  [{ fits: true }, qcow2, true],
+  [{ fits: false }, qcow2, false],
+  [{ fits: false, room: 0 }, qcow2, true],
+])('whether a way can be proposed in %j for %j', (environment, output, expected) => {
+  expect(isBrowserKnown({ ...all, ...environment }, output)).toBe(expected);
 });
 
 test('nothing more is tried after the turn is over', async () => {
@@ -314,16 +445,13 @@ test('if the page saves disks itself, the browser is not explored', async () => 
     () => {},
   );
   expect(tried).toEqual([]);
-  expect(listChoices([{ info }], raw, survey, environment, screen)).toEqual([{ way: 'host', method: 'host' }]);
+  expect(listChoices({ images: [{ info }], output: raw, survey }, environment, screen)).toEqual([
+    { way: 'host', method: 'host' },
+  ]);
 });
 
-test('an estimated speed gives no advice, and the speed of a network is not shown', () => {
-  const slow = { rates: { ...rates, download: 1e7 }, stream: { obstacle: 'no' } };
-  expect(advice(list(slow), english)).toMatchObject({ way: 'folder' });
+test('an estimated speed is marked, and that of a network is not shown', () => {
   for (const choice of list({ measured: [] })) expect(choice.isGuess).toBe(true);
-  const data = { data: DISK };
-  expect(advice(list(slow, data), english)?.reason).toBe(english.betterTime(990));
-  expect(advice(list({ ...slow, measured: ['picked'] }, data), english)).toBeUndefined();
   for (const choice of list({ isRemote: true })) expect(choice).not.toHaveProperty('seconds');
 });
 

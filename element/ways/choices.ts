@@ -64,16 +64,22 @@ export const isTooSmall = ({ size, image }: { size: number | undefined; image: {
   size !== undefined && size < (image.info.virtualSize ?? 1);
 
 /** The way that is selected, or proposed. */
-export interface Selection {
-  way: Way | undefined;
+export interface Selection extends Proposal {
   /** The way that was selected until it became impossible. No other one is selected in its place. */
   lostWay: Way | undefined;
   /** Whether the person has selected the way. */
   isChosen: boolean;
   /** Whether the focus is, or was, on Convert: then no proposal changes. */
   isHeld: boolean;
-  /** Whether the way was proposed when enough was known, so that the proposal stays. */
+  /** Whether the person need not wait for a proposal any longer. */
   isSettled: boolean;
+}
+
+/** A proposed way. */
+export interface Proposal {
+  way: Way | undefined;
+  /** Why it is not the usual one, or why there is none: a sentence. */
+  reason?: string | undefined;
 }
 
 export interface Choice {
@@ -91,6 +97,8 @@ export interface Choice {
   space?: number;
   /** Whether `seconds` and `space` are lower bounds, because the map was not read to its end. */
   atLeast?: boolean;
+  /** Whether the file is so large that it takes longer than minutes to check it or to stream it. It is then never proposed. */
+  takesHours?: boolean;
   /** Whether the result fits into the browser's storage, if that is not certain. */
   fit?: 'unknown' | 'unlikely';
   /** Another fact that the person should know beforehand. */
@@ -113,29 +121,57 @@ export function isVerified({
   return choice !== undefined && canReadBack(choice.method) && (verify ?? choice.isQuickToReadBack === true);
 }
 
+/** Larger files, in bytes, are not downloaded unless the person wants it, or nothing else is possible. */
+export const MOST_TO_DOWNLOAD = 30e9;
+/** The browser checks larger files in a folder longer than some minutes, in bytes: at 130 to 330 MB/s. */
+export const MOST_TO_CHECK = 140e9;
+
+/**
+ * The size of the file, in bytes. An output whose size is known only at the end has about the size of the image's files, which have no
+ * holes either. `size` is that of the enlarged disk.
+ */
+export function fileLength(images: readonly Pick<AnyImage, 'info'>[], output: OutputFormat, size?: number): number {
+  const disk = totalSize(images);
+  if (output.size !== undefined) return output.size + (size ?? disk) - disk;
+  return images.reduce((sum, { info }) => sum + (info.fileSize ?? diskSize(info)), 0);
+}
+
+/** Whether saving in `way` takes longer than minutes, whatever the data. */
+export const takesHours = ({ choices }: { choices: Choice[] }, way: Way | undefined): boolean =>
+  choices.some((choice) => choice.way === way && choice.takesHours);
+
+/** What is to be saved. */
+export interface Saving {
+  images: readonly Pick<AnyImage, 'info'>[];
+  output: OutputFormat;
+  survey: Survey;
+  /** The size that the person gives the disk, in bytes. */
+  size?: number | undefined;
+}
+
 /**
  * Lists all ways to save `output`, the disks of `images`. The browser's save dialog is offered only if no folder can be
  * picked, because the dialog empties an existing file that is picked there.
  */
 export function listChoices(
-  images: readonly Pick<AnyImage, 'info'>[],
-  output: OutputFormat,
-  survey: Survey,
+  { images, output, survey, size }: Saving,
   environment: Environment,
   { host, texts }: Page,
 ): Choice[] {
   if (host.output) return [{ way: 'host', method: 'host' }];
   const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
   const bound = survey.complete ? {} : { atLeast: true };
-  const virtualSize = totalSize(images);
+  const length = output.size === undefined ? (size ?? totalSize(images)) : fileLength(images, output, size);
   const infos = images.map(({ info }) => info);
-  const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
+  const isVast = output.size !== undefined && length > MOST_TO_CHECK;
+  const choice = (way: Way, method: Method, facts: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
+    const more = { ...facts, ...(isVast && method !== 'stored' ? { takesHours: true } : {}) };
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
-    const space = method === 'picked' ? survey.data : virtualSize;
-    const work = { infos, output, survey, method, virtualSize, isRemote, rates };
+    const space = method === 'picked' ? survey.data : length;
+    const work = { infos, output, survey, method, virtualSize: length, isRemote, rates };
     const quick = isQuickToReadBack(work) ? { isQuickToReadBack: true } : {};
     if (!rates || isRemote) return { way, method, space, ...quick, ...bound, ...more };
-    const { converting, finishing, copying } = predict(rates, method, virtualSize, survey.data);
+    const { converting, finishing, copying } = predict(rates, method, length, survey.data);
     const seconds = converting + finishing + copying;
     const guess = measured.includes(method) ? {} : { isGuess: true };
     return { way, method, space, seconds, copying, ...quick, ...guess, ...bound, ...more };
@@ -143,17 +179,16 @@ export function listChoices(
   const because = (obstacle: string | undefined) => (obstacle === undefined ? {} : { obstacle });
   const choices = [choice('folder', 'picked', because(folderObstacle))];
   if (folderObstacle !== undefined && dialogObstacle === undefined) choices.push(choice('dialog', 'picked', {}));
-  const { method, ...more } = downloading(virtualSize, output, survey, environment, texts);
+  const { method, ...more } = downloading(output, survey, environment, texts);
   choices.push(choice('download', method, more));
   return choices;
 }
 
-/** Chooses how a download is made, or says why it is impossible. */
+/** Chooses how a download is made, or says why it is impossible. It is streamed only if the storage has no room. */
 function downloading(
-  virtualSize: number,
   output: OutputFormat,
   survey: Survey,
-  { rates, fits, room, wasFull, stream, folderObstacle, downloadObstacle }: Environment,
+  { fits, room, wasFull, stream, folderObstacle, downloadObstacle }: Environment,
   texts: AllTexts,
 ): Pick<Choice, 'method' | 'obstacle' | 'note' | 'fit'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
@@ -169,13 +204,8 @@ function downloading(
   if (!fits) {
     return { method: 'stored', obstacle: texts.noRoom(room, stream!.obstacle!, folderObstacle === undefined) };
   }
-  if (wasFull) return streams ? { method: 'streamed' } : { method: 'stored', fit: 'unlikely' };
-  if (!streams || !rates || !survey.complete) return { method: 'stored' };
-  const seconds = (method: Method) => {
-    const { converting, copying } = predict(rates, method, virtualSize, survey.data);
-    return converting + copying;
-  };
-  return { method: seconds('streamed') < seconds('stored') ? 'streamed' : 'stored' };
+  if (!wasFull) return { method: 'stored' };
+  return streams ? { method: 'streamed' } : { method: 'stored', fit: 'unlikely', note: texts.storageWasFull };
 }
 
 /** The smallest share of the data that a compressed output usually has. */
@@ -185,64 +215,74 @@ const COMPRESSED = 0.5;
 const isFarLarger = (data: number, { compressed }: OutputFormat, room: number | undefined): boolean =>
   room !== undefined && data * (compressed ? COMPRESSED : 1) > Math.max(room, LEAST_ROOM);
 
-/** The number of bytes of space that count as much as a second. */
-const BYTES_PER_SECOND = 1e8;
+/** Whether a choice may be proposed. */
+const isSuitable = ({ obstacle, fit, takesHours }: Choice): boolean =>
+  obstacle === undefined && fit !== 'unlikely' && !takesHours;
 
-/** What a choice costs, in seconds. */
-export const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
+/**
+ * The usual way: a download of a file up to `MOST_TO_DOWNLOAD`, otherwise a folder or the save dialog; never one that takes hours or probably
+ * fails, unless there is nothing else. No measured speed changes it.
+ */
+function usualWay(choices: Choice[], length: number, wasFull: boolean | undefined, texts: AllTexts): Proposal {
+  const possible = choices.filter(({ obstacle }) => obstacle === undefined);
+  const picked = possible.find(({ method }) => method === 'picked');
+  const other = choices.find(({ method }) => method !== 'picked')!;
+  if (picked && isSuitable(picked)) {
+    if (length > MOST_TO_DOWNLOAD) return { way: picked.way, reason: texts.folderAbove(MOST_TO_DOWNLOAD) };
+    return isSuitable(other) ? { way: other.way } : { way: picked.way, reason: other.obstacle ?? other.note };
+  }
+  const reason = picked && texts.longCheck(length);
+  const isOnlyOne = !picked && possible.length === 1 && !wasFull;
+  return { way: isSuitable(other) || isOnlyOne ? other.way : undefined, reason };
+}
 
-/** Returns the cheapest possible choice; one whose result probably does not fit comes last. `undefined` if none is possible. */
-export function bestChoice(choices: Choice[]): Choice | undefined {
-  const rank = ({ fit }: Choice) => (fit === 'unlikely' ? 1 : 0);
-  return choices.filter(({ obstacle }) => !obstacle).toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0];
+/** Whether everything is known on which the proposal for `output` depends. The room counts for an output of unknown size. */
+export const isBrowserKnown = ({ complete, fits, room }: Environment, { size }: OutputFormat): boolean =>
+  complete && (size !== undefined || fits !== false || room !== undefined);
+
+/** The ways that have a claim to be proposed. */
+export interface WaysBefore {
+  /** The way for the other images of the queue. */
+  queue: Way | undefined;
+  /** The one that the person has chosen last. */
+  chosen: Way | undefined;
+}
+
+/** Proposes a way to save a file of `length` bytes: that of the queue, the one that was chosen last, or the usual one. */
+export function propose(
+  choices: Choice[],
+  length: number,
+  before: WaysBefore,
+  { wasFull }: Pick<Environment, 'wasFull'>,
+  texts: AllTexts,
+): Proposal {
+  const usual = usualWay(choices, length, wasFull, texts);
+  const wanted = before.queue ?? before.chosen;
+  const isWanted = choices.some((choice) => choice.way === wanted && isSuitable(choice));
+  if (!isWanted || wanted === usual.way) return usual;
+  return { way: wanted, reason: before.queue === undefined ? texts.asBefore : texts.asInQueue };
 }
 
 /**
  * Returns the way to select. A way that the person has selected, or is about to use, is never replaced by another one: if it has
- * become impossible, it is `lostWay`. Otherwise `remembered` is proposed, or the best one; once `isDue`, the proposal stays.
+ * become impossible, it is `lostWay`. Otherwise a way is proposed as soon as the browser is known.
  */
 export function selectWay(
   choices: Choice[],
-  before: Selection | undefined,
-  remembered: Way | undefined,
+  selection: Selection | undefined,
   isDue: boolean,
-  { wasFull }: Environment,
-): Pick<Selection, 'way' | 'lostWay' | 'isSettled'> {
-  const best = bestChoice(choices);
-  const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle);
-  /** Whether its result probably does not fit, and there is another way or it has failed before. */
-  const isDoubtful = (choice: Choice) => choice.fit === 'unlikely' && (choice !== best || wasFull);
+  isKnown: boolean,
+  proposal: () => Proposal,
+): Pick<Selection, 'way' | 'reason' | 'lostWay' | 'isSettled'> {
   const isSettled = isDue || choices.length === 1;
-  const selected = before?.way ?? before?.lostWay;
-  if (selected && (before?.isChosen || before?.isHeld)) {
-    const lost = { way: undefined, lostWay: selected };
-    return { ...(possible(selected) ? { way: selected, lostWay: undefined } : lost), isSettled };
+  const selected = selection?.way ?? selection?.lostWay;
+  if (selection && selected && (selection.isChosen || selection.isHeld)) {
+    const isPossible = choices.some(({ way, obstacle }) => way === selected && obstacle === undefined);
+    const { reason } = selection;
+    return isPossible
+      ? { way: selected, reason, lostWay: undefined, isSettled }
+      : { way: undefined, reason: undefined, lostWay: selected, isSettled };
   }
-  const kept = before?.isSettled ? possible(before.way) : undefined;
-  const proposed = [kept, possible(remembered), best].find(
-    (choice) => choice && !isDoubtful(choice) && (isSettled || !choice.fit),
-  );
-  return { way: proposed?.way, lostWay: undefined, isSettled };
-}
-
-/** In seconds. A person does not notice a smaller difference. */
-const SOON = 5;
-/** The best way is advised only if its cost is at most this share of the next one's. */
-const CLEARLY = 0.7;
-
-/** Returns the way that is clearly better than the others, with the reason; `undefined` if there is none. */
-export function advice(choices: Choice[], texts: AllTexts): { way: Way; reason: string } | undefined {
-  const best = bestChoice(choices);
-  const others = choices.filter((choice) => choice !== best && !choice.obstacle);
-  const other = others[0];
-  if (!best || !other || best.seconds === undefined || other.seconds === undefined || best.atLeast) return undefined;
-  if (cost(best) > cost(other) * CLEARLY || cost(other) - cost(best) < SOON) return undefined;
-  const sooner = other.seconds - best.seconds;
-  const saved = (other.space ?? 0) - (best.space ?? 0);
-  const bySpace = saved / BYTES_PER_SECOND > sooner;
-  if (!bySpace && (best.isGuess || other.isGuess)) return undefined;
-  return {
-    way: best.way,
-    reason: bySpace ? texts.betterSpace(best.space ?? 0, other.space ?? 0) : texts.betterTime(sooner),
-  };
+  const nothing: Proposal = { way: undefined, reason: undefined };
+  return { ...nothing, ...(isKnown ? proposal() : nothing), lostWay: undefined, isSettled };
 }

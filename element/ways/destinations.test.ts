@@ -1,10 +1,11 @@
-// The formats and places for several disks that become one file.
+// The formats and places for several disks that become one file, and the format that is offered in place of a slow one.
 
 import type { OutputFormat } from 'decant';
 import { expect, test } from 'vitest';
 import { imageOf, OUTPUTS, outputOf, screenIn } from '../element.test-support.js';
 import type { OwnPlace } from '../types.element.js';
-import { destinationsOf, formatsOf } from './destinations.js';
+import type { Choice } from './choices.js';
+import { destinationsOf, formatsOf, quickFormat } from './destinations.js';
 
 const place = (name: string, format: string) => ({
   ...{ name, label: name, format, formatOptions: {}, extension: `.${format}`, notices: [] },
@@ -50,4 +51,35 @@ test.each([
   const { host } = screenIn({ places, output }).screen;
   const found = await destinationsOf(disks, host);
   expect(found.map(({ name, output }) => `${name} ${output.name}`)).toEqual(expected);
+});
+
+const [rawDisk, vhd, quick] = [
+  outputOf('raw', '.raw', { size: 9e12 }),
+  outputOf('vpc', '.vhd'),
+  outputOf('qcow2', '.qcow2'),
+];
+const long: Choice[] = [{ way: 'folder', method: 'picked', takesHours: true }];
+
+test.each([
+  // (what, formats of the image, chosen output, place, choices, bytes of data, offered format)
+  ['a raw disk that takes hours', [rawDisk, quick], rawDisk, undefined, long, 8e6, quick],
+  ['the place is a raw disk', [rawDisk, quick], rawDisk, 'raw', long, 8e6, quick],
+  ['another place wants it', [rawDisk, quick], rawDisk, 'mine', long, 8e6, undefined],
+  ['another format', [rawDisk, quick, vhd], vhd, undefined, long, 8e6, undefined],
+  ['a full disk', [rawDisk, quick], rawDisk, undefined, long, 8e12, undefined],
+  ['a small disk', [rawDisk, quick], rawDisk, undefined, [{ way: 'folder', method: 'picked' }], 8e6, undefined],
+  ['no other format', [rawDisk], rawDisk, undefined, long, 8e6, undefined],
+  ['the other one is impossible', [rawDisk, { ...quick, refusal }], rawDisk, undefined, long, 8e6, undefined],
+] as [
+  string,
+  OutputFormat[],
+  OutputFormat,
+  string | undefined,
+  Choice[],
+  number,
+  OutputFormat | undefined,
+][])('a format that is offered instead: %s', (_, formats, output, name, choices, data, expected) => {
+  const destination = name === undefined ? undefined : { name, label: name, output };
+  const survey = { data, compressed: 0, lost: 0, complete: true, isDue: false };
+  expect(quickFormat({ image: imageOf({}, { formats }), output, destination, choices, survey })).toBe(expected);
 });

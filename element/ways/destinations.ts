@@ -3,7 +3,7 @@
 import { type AnyImage, type Notice, type OutputFormat, shownText } from 'decant';
 import { places as knownPlaces } from 'decant/places';
 import type { OwnPlace } from '../types.element.js';
-import type { Images } from './choices.js';
+import { type Choice, type Images, MOST_TO_CHECK, type Survey } from './choices.js';
 import type { Host } from './environment.js';
 
 /** A place where disks run, and the output for it. */
@@ -17,24 +17,6 @@ export interface Destination {
 
 /** The place that is proposed first. */
 const DEFAULT_PLACE = 'raw';
-/** The key in `localStorage` for the place that was chosen last. */
-const CHOSEN = 'decant.place';
-
-export function rememberedPlace(): string | undefined {
-  try {
-    return localStorage.getItem(CHOSEN) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function rememberPlace(name: string): void {
-  try {
-    localStorage.setItem(CHOSEN, name);
-  } catch {
-    // Storage may be forbidden.
-  }
-}
 
 /** The format whose files may have several disks. */
 const SEVERAL_DISKS = 'ova';
@@ -122,6 +104,26 @@ export function proposed(destinations: Destination[], chosen: string | undefined
   const possible = destinations.filter(({ output }) => !output.refusal);
   const named = (wanted: string | undefined) => possible.find(({ name }) => name === wanted);
   return named(chosen) ?? named(DEFAULT_PLACE) ?? possible[0];
+}
+
+/** The format without holes that is offered in place of a raw disk. */
+const QUICK_FORMAT = 'qcow2';
+
+/**
+ * The format to offer in place of a raw disk that takes hours to save, although it has little data; `undefined` if there is none, or the
+ * place takes another format only.
+ */
+export function quickFormat(saving: {
+  image: AnyImage;
+  output: OutputFormat;
+  destination: Destination | undefined;
+  choices: Choice[];
+  survey: Survey;
+}): OutputFormat | undefined {
+  const { image, output, destination, choices, survey } = saving;
+  const isRaw = output.name === DEFAULT_PLACE && (destination?.name ?? DEFAULT_PLACE) === DEFAULT_PLACE;
+  if (!isRaw || survey.data > MOST_TO_CHECK || !choices.some(({ takesHours }) => takesHours)) return undefined;
+  return image.formats.find(({ name, refusal }) => name === QUICK_FORMAT && !refusal);
 }
 
 /** Whether the place takes the image file itself. Only for formats without variants that places refuse. */

@@ -39,7 +39,7 @@ export interface Environment {
   /** Why downloads are impossible, whatever room the storage has. */
   downloadObstacle?: string;
   otherTab: boolean;
-  /** Whether everything is known. */
+  /** Whether it is known what the browser can do: everything but the rates, the other tabs, the room, and what is stored already. */
   complete: boolean;
 }
 
@@ -77,10 +77,13 @@ export async function explore(
     changed();
   };
   if (host.output) return;
+  let others: Promise<unknown> = Promise.resolve();
   if (isSecureContext) {
-    await Promise.all([
+    others = Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
       take(ratesOfBrowser().then((known) => known ?? {})),
+    ]);
+    await Promise.all([
       take(window.parent === window ? {} : frameObstacles(page)),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not used.
@@ -91,9 +94,15 @@ export async function explore(
       ),
     ]);
   }
-  if (environment.fits === false && (await isKept())) await take({ fits: true });
-  if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
   await take({ complete: true });
+  if (environment.fits === false) {
+    await Promise.all([
+      // Takes as long as reading the map.
+      take(isKept().then((kept) => (kept ? { fits: true } : {}))),
+      take(roomBelow(size, turn).then((room) => ({ room }))),
+    ]);
+  }
+  await others;
 }
 
 /** The rates of this browser; `undefined` if they cannot be estimated. */
