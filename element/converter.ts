@@ -244,9 +244,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
           </header>
         </slot>
         <section class=${state.step === 'empty' ? 'card first' : 'card'} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
-        ${this.#helpView(state)}
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
         ${session.queue.isShown ? queueView(session.queue, session) : nothing}
+        ${this.#helpView(state)}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>

@@ -190,7 +190,7 @@ export const styles = css`
   details { margin: calc(var(--decant-space) * 0.5) 0; }
   summary { min-height: var(--decant-control); align-content: center; cursor: pointer; }
   .field { display: grid; gap: calc(var(--decant-space) * 0.25); margin: calc(var(--decant-space) * 0.75) 0; }
-  .field + .quiet { margin: calc(var(--decant-space) * -0.5) 0 calc(var(--decant-space) * 0.75); }
+  .field + :is(.quiet, .bad) { margin: calc(var(--decant-space) * -0.5) 0 calc(var(--decant-space) * 0.75); }
   .field > span { color: var(--decant-quiet); }
   .field input, select {
     min-height: var(--decant-control);

@@ -152,7 +152,7 @@ test('a truncated image is refused, and salvaged', async ({ page }, testInfo) =>
   await look(page, testInfo, 'salvage');
   await convert(page, testInfo.outputPath('out.raw'));
   await expect(page.getByRole('heading', { name: 'Done, but the disk is damaged' })).toBeVisible();
-  await page.getByText('Lost parts of the disk').click();
+  await page.getByText('Lost parts of the disk', { exact: true }).click();
   await expect(page.locator('pre')).toContainText('does not decompress to a whole cluster');
   await expect(page.locator('pre')).toContainText('the file ends');
   await look(page, testInfo, 'salvaged');

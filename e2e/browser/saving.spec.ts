@@ -156,7 +156,7 @@ test('a download that does not fit is not proposed, nor after it has failed', as
   await expect(page.getByText('Whether the result fits is known at the end.').first()).toBeVisible();
   await expect(way).not.toBeChecked();
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
-  await expect(page.locator('.line')).toContainText('Whether the result fits is known at the end.');
+  await expect(page.locator('.made')).toContainText('Whether the result fits is known at the end.');
   await look(page, testInfo, 'full');
   await way.click();
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
@@ -214,7 +214,7 @@ for (const [image, way, reason, tag] of [
       await choose(page, image());
       await expect(page.getByText(/Takes the full.*About/)).toBeVisible();
       await expect(page.getByRole('radio', { name: way })).toBeChecked();
-      await expect(page.locator('.line')).toContainText(reason ?? `· ${way}`);
+      await expect(page.locator('.made')).toContainText(reason ?? 'to your downloads');
       await page.getByRole('button', { name: 'Choose another file' }).click();
     }
   });
@@ -235,7 +235,8 @@ test.describe('in steps', () => {
         const height = root.querySelector('.card')!.getBoundingClientRect().height;
         seen.push({
           bar: bar.value,
-          percent: Number.parseInt(percent.textContent!, 10),
+          // Nothing is said of the first moment.
+          percent: Number.parseInt(percent.textContent || '0', 10),
           title: document.title,
           height,
         });

@@ -44,8 +44,8 @@ test('a place is chosen and remembered, one button converts, and the next step i
   const next = page.getByRole('region', { name: 'Next, for Proxmox VE' });
   const unfilled = 'qm disk import VMID zlib-converted.qcow2 STORAGE --target-disk scsi0';
   await expect.poll(() => commands(page)).toContain(unfilled);
-  await next.getByLabel('VMID').first().fill('105');
-  await next.getByLabel('STORAGE').fill('my disks');
+  await next.getByRole('textbox', { name: 'VMID' }).first().fill('105');
+  await next.getByRole('textbox', { name: 'STORAGE' }).fill('my disks');
   const filled = "qm disk import 105 zlib-converted.qcow2 'my disks' --target-disk scsi0";
   await page.getByRole('button', { name: `Copy: ${filled}` }).click();
   await expect(page.getByText('Copied.').first()).toBeVisible();
@@ -100,7 +100,7 @@ test('a place is searched, and a format that is chosen belongs to none', { tag: 
   await page.getByLabel('Find a place').fill('incus');
   await expect(page.locator('.tiles label')).toHaveCount(10);
   await place(page, 'Incus').check();
-  await expect(page.getByText(/ for Incus,.* to your downloads/)).toBeVisible();
+  await expect(page.getByText(/ for Incus or LXD,.* to your downloads/)).toBeVisible();
   await page.getByLabel('Find a place').fill('nowhere');
   await expect(page.getByText('No place has this name.')).toBeVisible();
   await page.getByText('Change', { exact: true }).click();
@@ -127,7 +127,7 @@ test('a disk becomes larger, never smaller', async ({ page }, testInfo) => {
   const size = page.getByLabel('Larger disk, in GiB');
   await size.fill('0.00001');
   await size.press('Tab');
-  await expect(page.getByText('A disk can only become larger.')).toBeVisible();
+  await expect(page.getByRole('alert')).toContainText('A disk can only become larger.');
   await convert(page).click();
   await expect(size).toBeVisible();
   await size.fill('1.5');

@@ -199,7 +199,7 @@ test(
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
     await expect(page.locator('.actions button')).toHaveText(['Try again', 'Choose another file']);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await expect(page.getByText('10.5 MB', { exact: true })).toBeVisible();
+    await expect(page.getByRole('definition').getByText('10.5 MB', { exact: true })).toBeVisible();
     await expect(page.getByText('so far')).toHaveCount(0);
     // There is nothing in it to try again.
     truncateSync(path, 0);

@@ -71,11 +71,16 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
         .value=${live(state.size === undefined ? '' : String(state.size / GIB))}
         ?readonly=${state.choosingTarget}
         aria-invalid=${isWrong ? 'true' : nothing}
-        aria-describedby=${isWrong ? 'size-problem' : nothing}
+        aria-describedby="size-hint"
         @change=${resize}
       />
     </label>
-    ${isWrong ? html`<p class="bad" id="size-problem" role="alert">${texts.smallerDisk}</p>` : nothing}
+    ${
+      // Always there: else the button below would move while it is pressed, as the field loses the focus.
+      isWrong
+        ? html`<p class="bad" id="size-hint" role="alert">${texts.smallerDisk}</p>`
+        : html`<p class="quiet" id="size-hint">${texts.smallerDisk}</p>`
+    }
   `;
 }
 
