@@ -3,9 +3,6 @@
 /** The names of formats that are read, for people. */
 export const INPUTS = ['qcow2', 'VDI', 'VMDK', 'QED', 'VHD', 'VHDX', 'Parallels', 'LUKS', 'raw'];
 
-/** The names of what an image may be packed in. */
-export const CONTAINERS = ['tar', 'OVA', 'zip', 'gzip', 'xz', 'zstd', 'bzip2', 'lz4'];
-
 /** The names of formats that are written, for people. */
 export const OUTPUTS = ['raw', 'qcow2', 'VMDK', 'VHD', 'VHDX', 'VDI', 'raw.gz', 'raw.zst', 'raw.xz', 'tar.gz', 'OVA'];
 

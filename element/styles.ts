@@ -222,8 +222,8 @@ export const styles = css`
   .choice em { font-style: normal; font-size: var(--decant-size-small); color: var(--decant-accent); }
   .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 calc(var(--decant-space) * 0.5); margin: 0 0 0 var(--decant-space); }
   .left { display: grid; gap: calc(var(--decant-space) * 0.5); width: 100%; margin: var(--decant-space) 0 0; padding: 0; list-style: none; text-align: start; }
-  .left li { display: flex; flex-wrap: wrap; align-items: center; justify-content: end; gap: calc(var(--decant-space) * 0.5); overflow-wrap: anywhere; }
-  .left span { flex: 1 1 calc(var(--decant-space) * 14); }
+  .left-card progress { margin: calc(var(--decant-space) * 0.5) 0 0; }
+  .left-card .actions { margin-top: calc(var(--decant-space) * 0.5); }
   .link-form { width: 100%; max-width: 30em; margin: calc(var(--decant-space) * 0.5) 0 0; text-align: start; }
   .drop .link-form .field { margin: 0; }
   .contents h3 { margin: calc(var(--decant-space) * 0.5) 0; font-size: 1em; }

@@ -71,11 +71,13 @@ export interface AllTexts {
   openAddress: string;
   noAddress: string;
   trySample: string;
-  /** The conversion of the image `name` to a download was interrupted. The finished part has `bytes`. */
-  interrupted: (name: string, bytes: number) => string;
+  /** The conversion of the image `name` to a download was interrupted, at `share` if that is known. The finished part has `bytes`. */
+  interrupted: (name: string, bytes: number, share: number | undefined) => string;
   /** The button that discards the finished part. */
-  freeStorage: (bytes: number) => string;
+  discard: string;
   storageFreed: (bytes: number) => string;
+  /** The person wanted to resume, but the finished part is not of the image `name`. */
+  notResumed: (name: string) => string;
   /** The conversion of the image `name` was interrupted. The folder of the output `file` is known if a folder was picked. */
   fileInterrupted: (name: string, file: string, folder: string | undefined) => string;
   /** The button that removes the unfinished output `file`. The next three texts say what has happened. */
@@ -231,7 +233,9 @@ export interface AllTexts {
   /** The image has no name for the file, only the ID of the disk. */
   needsDisk: (need: MissingFile) => string;
   diskId: (id: string) => string;
-  needsTitle: (name: string, role: string) => string;
+  needsTitle: (need: MissingFile) => string;
+  /** `needsTitle` if the image has no name for the file. */
+  needsDiskTitle: (need: MissingFile) => string;
   needsPassword: (name: string) => string;
   chooseFor: (need: MissingFile) => string;
   chooseOther: (need: MissingFile) => string;
@@ -305,7 +309,7 @@ export interface AllTexts {
   fits: (name: string, place: string) => string;
   /** Opens the format, the way to save and the name. */
   change: string;
-  /** The field for a larger disk, in GiB. */
+  /** The field for a larger disk, in GB. */
   diskSizeField: string;
   verify: string;
   verifyHint: string;

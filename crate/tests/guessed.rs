@@ -152,8 +152,12 @@ fn known_other_files_are_named() {
         file
     };
     let cpio = [&[0xc7, 0x71][..], &[0; 18], &[2, 0], &[0; 4], b"a\0", &[0; 100]].concat();
+    let windows = [&b"MZ"[..], &[0; 58], &128u32.to_le_bytes(), &[0; 64], b"PE\0\0"].concat();
+    let zip = |name: &[u8]| [b"PK\x03\x04", &[0; 26][..], name].concat();
+    let elf = |kind: u8| [b"\x7fELF\x02\x01\x01", &[0; 9][..], &[kind, 0]].concat();
     let is_image = ErrorKind::Unsupported;
     let is_none = ErrorKind::NotRecognised;
+    let instead = "not a disk image; open one instead";
     // (content, kind, parts of the message)
     let cases: &[(Vec<u8>, ErrorKind, [&str; 2])] = &[
         (text("<!DOCTYPE html><html>"), is_none, ["a web page", "download it again"]),
@@ -188,7 +192,8 @@ fn known_other_files_are_named() {
         (cpio, is_none, ["a cpio archive", "unpack it first"]),
         (binary(&[0x1f, 0x9d, 0x90]), is_none, ["compressed by compress", "unpack it first"]),
         (binary(b"LRZI\0\x06"), is_none, ["lrzip", "unpack it first"]),
-        (text("!<arch>\ndebian-binary   "), is_none, ["an ar archive", "unpack it first"]),
+        (text("!<arch>\ndebian-binary   "), is_none, ["a Debian package", "unpack it first"]),
+        (text("!<arch>\nmain.o/         "), is_none, ["an ar archive", "unpack it first"]),
         (binary(&[0xed, 0xab, 0xee, 0xdb, 3]), is_none, ["an RPM package", "unpack it first"]),
         (binary(b"MSCF\0\0\0\0\x10"), is_none, ["a cabinet archive", "unpack it first"]),
         (binary(b"xar!\0\x1c\0\x01"), is_none, ["a xar archive", "unpack it first"]),
@@ -203,6 +208,32 @@ fn known_other_files_are_named() {
         (binary(b"\x5d\0\0\x04\0\0\0\x10\0\0\0\0\0"), is_none, ["LZMA", "unpack it first"]),
         (binary(b"PK\x07\x08PK\x03\x04"), is_none, ["a part of a zip archive", "unpack it"]),
         (binary(b"MSWIM\0\0\0"), is_none, ["WIM", ""]),
+        (text("%PDF-1.7"), is_none, ["a PDF", "open one instead, such as a .qcow2"]),
+        (binary(b"\x89PNG\r\n\x1a\n"), is_none, ["a picture", instead]),
+        (binary(b"\xff\xd8\xff\xe0\0\x10JFIF"), is_none, ["a picture", instead]),
+        (binary(b"GIF89a"), is_none, ["a picture", instead]),
+        (binary(b"RIFF\x10\0\0\0WEBPVP8 "), is_none, ["a picture", instead]),
+        (binary(b"\0\0\0\x18ftypheic"), is_none, ["a picture", instead]),
+        (text("<?xml version='1.0'?>\n<svg/>"), is_none, ["a picture", instead]),
+        (binary(b"\0\0\0\x20ftypisom"), is_none, ["a video", instead]),
+        (binary(b"\x1a\x45\xdf\xa3\x01"), is_none, ["a video", instead]),
+        (binary(b"RIFF\x10\0\0\0AVI LIST"), is_none, ["a video", instead]),
+        (binary(b"\0\0\0\x20ftypM4A "), is_none, ["a sound file", instead]),
+        (binary(b"ID3\x04"), is_none, ["a sound file", instead]),
+        (binary(b"fLaC\0\0\0\x22"), is_none, ["a sound file", instead]),
+        (binary(b"OggS\0\x02"), is_none, ["a sound file", instead]),
+        (binary(&zip(b"[Content_Types].xml")), is_none, ["a document, such as of Word", instead]),
+        (binary(&zip(b"mimetypeapplication/vnd.oasis.opendocument.text")), is_none, ["a document", instead]),
+        (binary(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), is_none, ["a document", instead]),
+        (binary(&elf(2)), is_none, ["a Linux program", instead]),
+        (binary(&elf(4)), is_none, ["a memory dump", instead]),
+        (binary(b"MDMP\x93\xa7"), is_none, ["a memory dump", instead]),
+        (binary(&windows), is_none, ["a Windows program", instead]),
+        (binary(b"\xd2\xbe\xd2\xbe"), is_none, ["a saved state of a virtual machine", "another file"]),
+        (binary(b"\x7fVirtualBox SavedState V2.0"), is_none, ["a saved state of a virtual machine", "another file"]),
+        (binary(b"SQLite format 3\0"), is_none, ["an SQLite database", instead]),
+        (binary(b"\0asm\x01\0\0\0"), is_none, ["a WebAssembly module", instead]),
+        (binary(b"PACK\0\0\0\x02"), is_none, ["a Git pack", instead]),
         (binary(b"EVF\x09\x0d\x0a\xff\0"), is_image, ["EWF", "ewfexport"]),
         (binary(b"EVF2\x0d\x0a\x81\0"), is_image, ["EWF", "ewfexport"]),
         (binary(b"AFF10\r\n\0"), is_image, ["AFF", "affconvert"]),
@@ -247,6 +278,14 @@ fn files_that_merely_begin_like_them_are_read() {
         b"xar!",
         b"\x1f\x9d",
         b"\xeb\x3c-lh5",
+        b"%PDF-\0",
+        b"ID3\0",
+        b"fLaC\0",
+        b"OggS\0\0",
+        b"PACK\0\0\0\0",
+        b"RIFF\0\0\0\0\0",
+        b"MZ",
+        b"MDMP\0",
     ] {
         let disk = with(start);
         for (container, case) in packed(&disk) {
@@ -254,7 +293,7 @@ fn files_that_merely_begin_like_them_are_read() {
         }
     }
     // The name of a member is the start of an archive.
-    for name in ["VMA", "shdw", "07070", "LZIP"] {
+    for name in ["VMA", "shdw", "07070", "LZIP", "ID3", "fLaC", "OggS", "PACK", "MDMP"] {
         let disk = with(b"");
         assert!(Case::new(archive(&[member(name, b'0', &disk)])).bytes().is_ok_and(|bytes| bytes == disk), "{name}");
     }

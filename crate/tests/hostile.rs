@@ -73,19 +73,21 @@ fn formats_are_recognised_by_content() {
         ("a.img", at(0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop"), Unsupported, "loop"),
         ("a.dmg", at((40 << 10) - 512, b"koly"), Unsupported, "DMG"),
         // A name decides nothing: a qcow2 by name only, and a VMDK that is called raw.
-        ("a.qcow2", at(0, b"%PDF-1.7"), NotRecognised, "in no known disk image format"),
+        ("a.qcow2", at(0, b"%PDF*1.7"), NotRecognised, "in no known disk image format"),
         ("a.raw", at(0, b"KDMV"), Unsupported, "VMDK"),
-        ("a.raw", at(0, b"%PDF-1.7"), NotRecognised, "state the format raw"),
+        ("a.raw", at(0, b"%PDF*1.7"), NotRecognised, "state the format raw"),
         ("A.IMG", at(0, b""), NotRecognised, "state the format raw"),
         (
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels, LUKS, also in tar, OVA, zip, gzip, xz, zstd, bzip2 and lz4 files, and raw disks in these",
+            "Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels, LUKS, and archives with one",
         ),
-        ("a", vec![0; 512], NotRecognised, "and raw disks in these; if it is a raw disk, state the format raw"),
+        ("a", vec![0; 512], NotRecognised, "and archives with one; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
         ("a.img", vec![], NotRecognised, "'a.img' is empty"),
+        ("notes", "Grüße\n".into(), NotRecognised, "The file is a text file, not a disk image; open one instead"),
+        ("notes", b"text\x01\n".to_vec(), NotRecognised, "in no known disk image format"),
     ];
     for (name, content, kind, part) in cases {
         let options = OpenOptions { name: Some((*name).to_owned()), ..OpenOptions::default() };

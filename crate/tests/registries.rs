@@ -131,9 +131,8 @@ fn element() -> String {
         .copied()
         .collect();
     extensions.sort_unstable();
-    let lists = [
+    let lists: [(_, _, Vec<&str>); 2] = [
         ("The names of formats that are read, for people.", "INPUTS", readable().map(input_name).collect()),
-        ("The names of what an image may be packed in.", "CONTAINERS", container::names()),
         (
             "The names of formats that are written, for people.",
             "OUTPUTS",

@@ -231,7 +231,7 @@ test.describe('the page', () => {
   test('says why a disk cannot become a VHD', { tag: '@full' }, async ({ page }, testInfo) => {
     await choose(page, images.huge());
     await expect(page.getByRole('option', { name: 'VHD', exact: true })).toBeDisabled();
-    await expect(page.getByText('For Azure: VHD is not possible. A VHD holds at most 2040 GiB')).toBeVisible();
+    await expect(page.getByText('For Azure: VHD is not possible. A VHD holds at most 2.2 TB')).toBeVisible();
     await look(page, testInfo, 'refused');
   });
 });

@@ -67,7 +67,7 @@ test('a file of the same origin, by its address alone', async ({ page, servers }
     }
   });
   // The server of these tests does not support ranges: the file was fetched as a whole, and is not a disk.
-  expect(told).toMatch(/^The file is in no known disk image format/);
+  expect(told).toMatch(/^The file is a WebAssembly module, not a disk image/);
 });
 
 for (const [what, headers, verified, details] of [

@@ -4,11 +4,11 @@ import { copyFileSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { BrowserContext } from '@playwright/test';
 import { type Page, storage } from '../support/browser.js';
 import { closeGate, fifthOf, serveGates, stopMidway } from '../support/gates.js';
-import { sparse } from '../support/images.js';
+import { hashFile, sparse } from '../support/images.js';
 import { audit, choose, look } from '../support/page.js';
 import { expect, test } from '../support/windows.js';
 
-const { image } = sparse(64 << 20);
+const { image, raw } = sparse(64 << 20);
 const NAME = 'sparse-64.qcow2';
 /** Folders use a little quota. */
 const SLACK = 1 << 20;
@@ -75,12 +75,12 @@ const leave = (page: Page, name: string, size: number): Promise<void> =>
         await writable.close();
       };
       await write(name, new Uint8Array(size));
-      await write(`${name}.journal`, `["download","${name}","${name}.qcow2"]\n${size} ${size}\n`);
+      await write(`${name}.journal`, `["download","${name}","${name}.qcow2",${2 * size}]\n${size} ${size}\n`);
     },
     { name, size },
   );
 
-test('parts of interrupted downloads: the first screen says how large they are, and frees the chosen one', async ({
+test('parts of interrupted downloads: the first screen says how large they are, and discards the chosen one', async ({
   page,
   context,
 }, testInfo) => {
@@ -102,23 +102,63 @@ test('parts of interrupted downloads: the first screen says how large they are, 
   await expect(notices).toHaveCount(2);
   const [one, two] = ['one', 'two'].map((name) => notices.filter({ hasText: `${name}.qcow2` }));
   await expect(one!).toContainText(
-    "The conversion of one.qcow2 was interrupted. Open it again to resume. The finished part takes 3 MB of this browser's storage.",
+    "The conversion of one.qcow2 was interrupted at 50%. The finished part takes 3 MB of this browser's storage. To resume, open the same file or link again.",
   );
   await look(page, testInfo, 'left');
-  await two!.getByRole('button', { name: 'Free 5 MB: two.qcow2' }).press('Enter');
+  await two!.getByRole('button', { name: 'Discard: two.qcow2' }).press('Enter');
   await expect(page.getByText("5 MB of this browser's storage are free again.").first()).toBeVisible();
   await expect(notices).toHaveCount(1);
-  await expect(page.getByRole('button', { name: 'Free 3 MB: one.qcow2' })).toBeFocused();
+  await expect(page.getByRole('button', { name: 'Discard: one.qcow2' })).toBeFocused();
   const left = ['one', 'three'].flatMap((name) => [name, `${name}.journal`]);
   expect((await storage(page)).names.toSorted()).toEqual(left.map((name) => `.decant-1/${name}`).toSorted());
   await audit(page);
   // Another tab takes it in the meantime.
   const openOne = await closeGate(other, 'decant-1:one');
-  await page.getByRole('button', { name: 'Free 3 MB: one.qcow2' }).click();
+  await page.getByRole('button', { name: 'Discard: one.qcow2' }).click();
   await expect(page.getByText('Another tab is using this part of a disk; it stays.').first()).toBeVisible();
   await expect(notices).toHaveCount(0);
   expect((await storage(page)).names).toHaveLength(4);
   for (const release of [open, openOne]) await release();
+});
+
+/** The number of resume points in the journal. */
+const resumePoints = (page: Page): Promise<number> =>
+  page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('.decant-1');
+    let lines = 0;
+    for await (const [name, entry] of folder.entries()) {
+      if (!name.endsWith('.journal')) continue;
+      const text = await (await (entry as FileSystemFileHandle).getFile()).text();
+      lines += text.split('\n').length - 2;
+    }
+    return lines;
+  });
+
+test('a tab that is closed during a download: Resume asks for the file, and finishes it', async ({
+  context,
+}, testInfo) => {
+  const page = await context.newPage();
+  await page.goto('/');
+  await choose(page, image);
+  await stopMidway(page, NAME, async () => {
+    await page.getByRole('radio', { name: /As a download/ }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  });
+  await expect.poll(() => resumePoints(page)).toBeGreaterThan(0);
+  await page.close();
+  const next = await context.newPage();
+  // The browser's own dialog cannot be driven.
+  await next.addInitScript(() => Reflect.deleteProperty(window, 'showOpenFilePicker'));
+  await next.goto('/');
+  const card = next.locator('.left-card');
+  await expect(card).toContainText(/^\s*The conversion of sparse-64\.qcow2 was interrupted at \d+%\./);
+  await look(next, testInfo, 'card');
+  const choosing = next.waitForEvent('filechooser');
+  await card.getByRole('button', { name: `Resume: ${NAME}` }).click();
+  const downloading = next.waitForEvent('download');
+  await (await choosing).setFiles(image);
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
+  await expect(next.getByRole('heading', { name: /^Done/ })).toBeVisible();
 });
 
 /** A page whose dialog for folders gives one in its private storage, as the browser's dialog cannot be driven. */

@@ -132,7 +132,7 @@ test('the file that an image needs, by its address', { tag: '@full' }, async ({ 
   const [middle, base] = below as [string, string];
   remote = await serveFile(readFileSync(base), { headers: OPEN_TO_ALL });
   await choose(page, top, middle);
-  await expect(page.getByRole('heading', { name: /needs its backing file/ })).toBeVisible();
+  await expect(page.getByRole('heading', { name: /^Also add base/ })).toBeVisible();
   await type(page, remote.url.replace('disk.qcow2', base.split('/').at(-1)!));
   expect(hashFile(await download(page))).toBe(hashFile(raw));
 });

@@ -118,7 +118,7 @@ test('a file that is not an image, and one that may be raw', async ({ page }, te
   writeFileSync(pdf, '%PDF-1.7 and so on');
   writeFileSync(raw, Buffer.alloc(100_000, 7));
   await choose(page, pdf);
-  await expect(page.locator('.bad')).toContainText('in no known disk image format');
+  await expect(page.locator('.bad')).toHaveText(/^The file is a PDF, not a disk image; open one instead, such as /);
   await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toHaveCount(0);
   await audit(page);
   await page.getByRole('button', { name: 'Choose another file' }).click();

@@ -195,7 +195,7 @@ test(
     const notes = testInfo.outputPath('notes.txt');
     writeFileSync(notes, 'no disk');
     await choose(page, top);
-    await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Also add middle.qcow2' })).toBeVisible();
     // Including the base of a missing file.
     await drop(page, [images.states(), below[1]!, notes]);
     await expect(page.getByText("not match the missing file's name").first()).toBeVisible();

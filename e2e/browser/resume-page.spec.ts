@@ -146,7 +146,7 @@ async function firstScreen(context: BrowserContext, notices: RegExp[]): Promise<
 
 test('a closed tab: the page says so, asks, resumes, and the disk is right', async ({ context }, testInfo) => {
   await cutOff(context);
-  await firstScreen(context, [/^The conversion of .* was interrupted\. Open it/]);
+  await firstScreen(context, [/^\s*The conversion of .* was interrupted at \d+%\./]);
   const page = await begin(context);
   await expect(page.getByRole('heading', { name: /^\d+% of this disk is already converted$/ })).toBeFocused();
   await look(page, testInfo, 'go-on');

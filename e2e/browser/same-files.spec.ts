@@ -148,7 +148,7 @@ test.describe('the page', () => {
         const { top, below } = images.vdiChain();
         const [middle, base] = alike(testInfo.outputPath('files'), 'disk.vdi', below);
         await choose(page, top);
-        await expect(page.getByRole('heading', { name: 'c.vdi needs its parent' })).toBeVisible();
+        await expect(page.getByRole('heading', { name: 'c.vdi needs another file' })).toBeVisible();
         await paste(page, [[base!], [middle!]], isWaiting);
         await expect(page.getByText('c.vdi, disk.vdi, disk.vdi')).toBeVisible();
         await expectNoQueue(page);
@@ -163,7 +163,7 @@ test.describe('the page', () => {
     test(`files ${how} once more, with what was missing, are the same`, { tag: [...tag] }, async ({ page }) => {
       const { top, below } = images.chain();
       await choose(page, top);
-      await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'Also add middle.qcow2' })).toBeVisible();
       await again(page, below[1]!, images.kinds());
       await expect(page.getByText("not match the missing file's name").first()).toBeVisible();
       await again(page, top, ...below, images.kinds());
@@ -182,7 +182,7 @@ test.describe('the page', () => {
       const { top, below } = images.chain();
       const [other] = alike(testInfo.outputPath('files'), 'other.qcow2', [below[1]!]);
       await choose(page, top, below[0]!);
-      await expect(page.getByRole('heading', { name: 'needs its backing file' })).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'Also add base.qcow2' })).toBeVisible();
       await drop(page, other!);
       await expect(page.locator('.bad')).toHaveText("other.qcow2 does not match the missing file's name.");
       await page.getByLabel('Choose the backing file').setInputFiles(other!);

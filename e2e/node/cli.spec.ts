@@ -98,7 +98,7 @@ const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => ['convert', images.zlib(), '{folder}/missing/out.raw'], 1, 'no such file or folder'],
   [() => ['convert', images.zlib(), '{folder}/missing/'], 2, 'is a folder; choose a file'],
   [() => ['convert', images.zlib(), '/sys/out.raw'], 1, 'permi'],
-  [() => ['convert', '{folder}/paper.pdf', '{folder}/out.raw'], 1, 'in no known disk image format'],
+  [() => ['convert', '{folder}/paper.pdf', '{folder}/out.raw'], 1, 'is a PDF, not a disk image'],
   [() => ['convert', images.truncated(), '{folder}/out.raw'], 1, 'truncated'],
   [() => ['convert', '--snapshot', 'nope', images.states(), '{folder}/out.raw'], 2, "no snapshot 'nope'"],
 ];

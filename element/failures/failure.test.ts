@@ -48,11 +48,13 @@ const handled = (content: string) => {
 };
 const remote = { ...opened('disk.qcow2'), top: linked(new URL('https://a.org/disk.qcow2')) };
 
-// (case, kind of failure, opening, steps)
-for (const [what, kind, opening, steps] of [
+// (case, kind of failure, opening, steps, fields of the error)
+for (const [what, kind, opening, steps, fields] of [
   ['a file that may be a raw disk', 'not-recognised', opened('disk.img'), ['raw']],
   ['an empty file', 'not-recognised', opened('disk.img', ''), []],
   ['a document', 'not-recognised', opened('paper.pdf'), []],
+  ['an image of a disc', 'unsupported', opened('disc.iso'), ['raw'], { format: 'iso' }],
+  ['an image of a disc in an archive', 'unsupported', opened('disc.zip'), [], { format: 'iso' }],
   [
     'a file that may be raw or have a wrong companion',
     'not-recognised',
@@ -72,9 +74,9 @@ for (const [what, kind, opening, steps] of [
   ['a limit, with a companion', 'limit', opened('disk.qcow2', 'x', withCompanion), []],
   ['two files that match', 'usage', opened('disk.qcow2', 'x', withCompanion), ['filesAgain']],
   ['a password', 'password', opened('disk.qcow2', 'x', withCompanion), []],
-] as [string, ErrorKind, Opening, string[]][]) {
+] as [string, ErrorKind, Opening, string[], Fields?][]) {
   test(`after ${kind}, ${what}: ${steps.join(', ') || 'nothing'}`, async () => {
-    expect(await stepsAfter(kind, opening)).toEqual(steps);
+    expect(await stepsAfter(kind, opening, fields)).toEqual(steps);
   });
 }
 

@@ -27,6 +27,10 @@ export async function remediesAfter(error: DecantError, opening: Opening, signal
       if ((['state-format', 'later-part'].includes(error.code) || mayBeRaw(opening.top)) && !isOfCompanion(error))
         remedies.push('raw');
       break;
+    case 'unsupported':
+      // The bytes of an image of a disc are also a disk. In an archive, they could not be read as one.
+      if (error.fields.format === 'iso' && mayBeRaw(opening.top) && !isOfCompanion(error)) remedies.push('raw');
+      break;
     case 'corrupt':
       // To find out, an image that was unpacked would be unpacked again.
       if (!opening.salvage && (opening.spool || (await canSalvage(opening, signal)))) remedies.push('salvage');

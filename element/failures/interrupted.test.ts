@@ -41,11 +41,16 @@ async function recalled(screen: Screen): Promise<Remains[]> {
 
 test('downloads and files at picked places are listed, files of the page are not', async () => {
   const { screen } = screenIn();
-  stored = [part('a.qcow2', 1e9), part('page.qcow2', 5e6, { kind: 'opfs' }), part(undefined, 5e6)];
+  stored = [part('a.qcow2', 1e9, { guestTotal: 4 }), part('page.qcow2', 5e6, { kind: 'opfs' }), part(undefined, 5e6)];
   atPlaces.mockResolvedValue([inFolder]);
   expect(await recalled(screen)).toMatchObject([
-    { image: 'a.qcow2', text: english.interrupted('a.qcow2', 1e9), action: english.freeStorage(1e9) },
-    { image: english.image, text: english.interrupted(english.image, 5e6) },
+    {
+      image: 'a.qcow2',
+      text: english.interrupted('a.qcow2', 1e9, 0.25),
+      resumable: { share: 0.25 },
+      action: english.discard,
+    },
+    { image: english.image, text: english.interrupted(english.image, 5e6, undefined), resumable: { share: undefined } },
     inFolder,
   ]);
 });

@@ -1,13 +1,16 @@
 // Lists on the first screen the remains of interrupted conversions, in the browser's storage and in picked folders.
 
 import { type Leftover, leftovers, shownText } from 'decant';
-import { html, type TemplateResult } from 'lit';
-import { spoken } from '../steps/common-views.js';
+import { html, nothing, type TemplateResult } from 'lit';
+import { fileButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remains } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { remainsAtTargets } from './unfinished.js';
+
+/** How much of a disk is done after `done` of `total` bytes: never all of it, since its file is not complete. */
+export const shareDone = (done: number, total: number): number => Math.min(done / total, 0.99);
 
 /** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
 export async function recall(screen: Screen): Promise<void> {
@@ -24,12 +27,14 @@ export async function recall(screen: Screen): Promise<void> {
   screen.update(turn, 'empty', { remains: remains.length > 0 ? remains : undefined });
 }
 
-function storedLeftover({ image: name, size, discard }: Leftover, texts: AllTexts): Remains {
+function storedLeftover({ image: name, size, guestDone, guestTotal, discard }: Leftover, texts: AllTexts): Remains {
   const image = name || texts.image;
+  const share = guestTotal ? shareDone(guestDone, guestTotal) : undefined;
   return {
     image,
-    text: texts.interrupted(image, size),
-    action: texts.freeStorage(size),
+    text: texts.interrupted(image, size, share),
+    resumable: { share },
+    action: texts.discard,
     remove: async () => {
       await discard();
       return texts.storageFreed(size);
@@ -37,15 +42,28 @@ function storedLeftover({ image: name, size, discard }: Leftover, texts: AllText
   };
 }
 
-/** The list, with a button to remove each of the remains. */
+/** A card for each of the remains, with buttons to resume and to remove it. */
 export const remainsView = (remains: Remains[], controls: Controls): TemplateResult => html`
-  <ul class="left">
-    ${remains.map(
-      (one) => html`
-        <li class="notice" part="notice"><span>${spoken(one.text)}</span>
-          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => controls.removeRemains(one)}>${one.action}</button>
-        </li>
-      `,
-    )}
-  </ul>
+  <ul class="left">${remains.map((one) => remainsCard(one, controls))}</ul>
 `;
+
+function remainsCard(remains: Remains, controls: Controls): TemplateResult {
+  const { texts } = controls;
+  const { text, image, resumable, action } = remains;
+  const label = (button: string) => `${button}: ${shownText(image)}`;
+  const resume = (fallback: () => void) => controls.resume(fallback);
+  const bar = ({ share }: NonNullable<Remains['resumable']>) =>
+    share === undefined
+      ? nothing
+      : html`<progress part="progress" aria-hidden="true" max="1" .value=${share}></progress>`;
+  return html`
+    <li class="notice left-card" part="notice">
+      <p>${spoken(text)}</p>
+      ${resumable ? bar(resumable) : nothing}
+      <div class="actions">
+        ${resumable ? fileButton(texts.goOn, 'primary', false, resume, (files) => controls.takePlain(files), label(texts.goOn)) : nothing}
+        <button part="button" type="button" aria-label=${label(action)} @click=${() => controls.removeRemains(remains)}>${action}</button>
+      </div>
+    </li>
+  `;
+}

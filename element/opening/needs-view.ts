@@ -1,12 +1,13 @@
 // The step that asks for a file or a password that an image needs.
 
-import { type Need, shownText } from 'decant';
+import type { Need } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { type FileNeed, isById } from '../files/opening.js';
 import { fileButton, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Doubt, Step } from '../steps/state.js';
+import type { AllTexts } from '../types.texts.js';
 import { linkForm } from './link-entry.js';
 
 export function needsView(state: Step<'needs'>, controls: Controls): TemplateResult {
@@ -14,7 +15,7 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
   const { needs, notice, canAssume, doubt, offered } = state;
   if (doubt) return doubtView(state, doubt, controls);
   const first = needs[0]!;
-  const text = first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of);
+  const text = titleOf(first, texts);
   const body = html`
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${needs.map((need) => {
@@ -24,6 +25,11 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
     <div class="actions">${separateButton(controls)}<button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
   `;
   return frame(state, texts, { text }, body);
+}
+
+function titleOf(need: Need, texts: AllTexts): string {
+  if (need.kind === 'password') return texts.needsPassword(need.of);
+  return isById(need) ? texts.needsDiskTitle(need) : texts.needsTitle(need);
 }
 
 type Offer = { input: NonNullable<Step<'needs'>['offered']>; only: boolean };
@@ -37,7 +43,7 @@ function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined):
     ${
       isById(need)
         ? html`<p>${texts.needsDisk(need)}</p><p class="quiet name">${texts.diskId(need.name)}</p>`
-        : html`<p>${texts.needsFile(need)}</p><p><strong class="name">${shownText(need.name)}</strong></p>`
+        : html`<p>${texts.needsFile(need)}</p>`
     }
     <div class="actions">
       ${fileButton(texts.chooseFor(need), 'primary', false, choose, take)}

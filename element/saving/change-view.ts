@@ -48,14 +48,14 @@ function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
   `;
 }
 
-const GIB = 2 ** 30;
+const GB = 1e9;
 
 /** The size of the disk. Left empty, it is that of the image. */
 function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): TemplateResult {
   const { virtualSize } = state.image.info;
   const resize = (event: Event) => {
     const { valueAsNumber: size } = event.target as HTMLInputElement;
-    chooser.resize(Number.isFinite(size) ? Math.round(size * GIB) : undefined);
+    chooser.resize(Number.isFinite(size) ? Math.round(size * GB) : undefined);
   };
   const isWrong = isTooSmall(state);
   return html`
@@ -66,9 +66,9 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
         part="field"
         type="number"
         step="any"
-        min=${virtualSize === undefined ? 0 : virtualSize / GIB}
-        placeholder=${virtualSize === undefined ? nothing : virtualSize / GIB}
-        .value=${live(state.size === undefined ? '' : String(state.size / GIB))}
+        min=${virtualSize === undefined ? 0 : virtualSize / GB}
+        placeholder=${virtualSize === undefined ? nothing : virtualSize / GB}
+        .value=${live(state.size === undefined ? '' : String(state.size / GB))}
         ?readonly=${state.choosingTarget}
         aria-invalid=${isWrong ? 'true' : nothing}
         aria-describedby="size-hint"

@@ -23,6 +23,7 @@ import { isVerified } from '../ways/choices.js';
 import {
   cancelledBy,
   conversions,
+  convert,
   converting,
   emitted,
   open,
@@ -392,6 +393,42 @@ test('an interrupted download is resumed', async () => {
   expect(output).toEqual({ download: 'disk.raw' });
   expect(options.resume).toBe(true);
   expect(remains.discard).not.toHaveBeenCalled();
+});
+
+/** Presses Resume for what `disk.qcow2` has left in the format `vpc`, and chooses the file in an `<input>`. */
+async function resume(remains: Kept, name = 'disk.qcow2'): Promise<void> {
+  images.set(
+    name,
+    imageOf({}, { kept: async (_, options) => (options?.format === 'vpc' ? remains : undefined), convert }),
+  );
+  const fallback = vi.fn(() => session.takePlain([fileOf(name)]));
+  session.resume(fallback);
+  await soon(() => expect(fallback).toHaveBeenCalledOnce());
+}
+
+test('Resume on the first screen resumes a download once its image is open, in the format that it had', async () => {
+  await resume(kept(2e6));
+  const { output, options } = await converting();
+  expect(output).toEqual({ download: 'disk.vhd' });
+  expect([options.format, options.resume]).toEqual(['vpc', true]);
+});
+
+test('Resume with another file says so, and offers the image as any other', async () => {
+  await resume(kept(0), 'other.qcow2');
+  await soon(() => expect(session.news).toBe(english.notResumed('disk.qcow2')));
+  await ready({ choosingTarget: false, asking: undefined });
+});
+
+test('an image of the name of an interrupted download asks whether to resume, if it is dropped', async () => {
+  stored = [
+    { kind: 'download', image: 'disk.qcow2', size: 5e6, guestDone: 2e6, guestTotal: 5e6, discard: async () => {} },
+  ];
+  session.recall();
+  await soon(() => expect(session.state).toMatchObject({ step: 'empty', remains: [{ resumable: { share: 0.4 } }] }));
+  const remains = kept(2e6);
+  await open({ kept: async () => remains });
+  await ready({ way: 'download', asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });
+  expect(conversions).toEqual([]);
 });
 
 test('a download that another tab has resumed is left to it', async () => {

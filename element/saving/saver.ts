@@ -1,6 +1,7 @@
 // Saves the disk of an image: asks for the target, then converts.
 
-import type { OutputFormat } from 'decant';
+import type { Kept, OutputFormat } from 'decant';
+import { shareDone } from '../failures/interrupted.js';
 import { isNamed, mayBeSame } from '../files/input-file.js';
 import {
   downloadName,
@@ -20,6 +21,19 @@ import { quickFormat } from '../ways/destinations.js';
 import type { Chooser } from './chooser.js';
 import { Conversion } from './conversion.js';
 import { keptDownload } from './target.js';
+
+/** Finds the kept part of a download of the image in some format, that of the proposed output first. */
+async function keptAmong(ready: Step<'ready'>): Promise<{ output: OutputFormat; kept: Kept } | undefined> {
+  const { image, others, name } = ready;
+  if (others.length > 0) return undefined;
+  for (const output of [ready.output, ...image.formats.filter((format) => format.name !== ready.output.name)]) {
+    const kept = output.resumable
+      ? await keptDownload(image, downloadName(name), output, diskChange(ready))
+      : undefined;
+    if (kept && kept.guestDone > 0) return { output, kept };
+  }
+  return undefined;
+}
 
 export class Saver {
   #conversion: Conversion | undefined;
@@ -87,6 +101,31 @@ export class Saver {
     // Another program may have created a file with this name by now.
     const isFree = await this.#whileChoosing(turn, () => this.#isFree(turn, folder, name));
     if (isFree && !turn.aborted) await this.#convertTo({ kind: 'folder', folder, name, replaces: undefined });
+  }
+
+  /** Resumes the interrupted download of the image, in whichever format it was, or asks whether to. Says so if there is none. */
+  async resume(atOnce: boolean): Promise<void> {
+    const { ready } = this.chooser;
+    if (!ready) return;
+    const { turn } = this.screen;
+    const found = await this.#whileChoosing(turn, () => keptAmong(ready));
+    if (turn.aborted) return;
+    if (!found) {
+      if (atOnce) this.screen.tell(this.screen.texts.notResumed(ready.label));
+      return;
+    }
+    const { output, kept } = found;
+    if (output.name !== ready.output.name) this.chooser.selectOutput(output);
+    this.chooser.select('download');
+    const name = downloadName(this.chooser.ready?.name ?? ready.name);
+    if (atOnce) await this.#convertTo({ kind: 'stored', name, kept });
+    else this.#askToResume(turn, name, kept, ready);
+  }
+
+  /** Asks whether to resume an interrupted download. */
+  #askToResume(turn: AbortSignal, name: string, kept: Kept, { image }: Step<'ready'>): void {
+    const share = shareDone(kept.guestDone, image.info.virtualSize ?? 0);
+    this.chooser.change(turn, { asking: { kind: 'resume', name, share, kept } });
   }
 
   /** Resumes the interrupted download that the person was asked about, or starts over. */
@@ -157,14 +196,12 @@ export class Saver {
   async #askForDownload(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const name = downloadName(ready.name);
     const kept = await keptDownload(ready.image, name, ready.output, diskChange(ready));
-    const { virtualSize = 0 } = ready.image.info;
     // The person may have chosen another way in the meantime.
     const now = this.screen.at('ready');
     if (now && now.way !== way) return undefined;
     if (kept && kept.guestDone > 0) {
-      // The kept part already has its room in the storage. Even if little remains, the download is not complete: never 100%.
-      const share = Math.min(kept.guestDone / virtualSize, 0.99);
-      this.chooser.change(turn, { asking: { kind: 'resume', name, share, kept } });
+      // The kept part already has its room in the storage.
+      this.#askToResume(turn, name, kept, ready);
       return undefined;
     }
     const method = ready.choices.find((choice) => choice.way === 'download')?.method;

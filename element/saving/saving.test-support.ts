@@ -42,13 +42,15 @@ export const step = <S extends State['step']>(name: S): Promise<Step<S>> => step
 export const ready = (more: Partial<Step<'ready'>>) =>
   soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
 
+/** A conversion of an image that the test ends. */
+export function convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
+  const end = new Held<Result>();
+  conversions.push({ output, options, end });
+  return end.promise;
+}
+
 /** Opens the image in the file `name`, and waits until a way is proposed. */
 export async function open(more: Partial<Image> = {}, name = 'disk.qcow2'): Promise<void> {
-  const convert = (output: Output, options: ConvertOptions = {}) => {
-    const end = new Held<Result>();
-    conversions.push({ output, options, end });
-    return end.promise;
-  };
   images.set(name, imageOf({}, { convert, ...more }));
   session.take([inputNamed(name)]);
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));

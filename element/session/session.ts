@@ -36,6 +36,8 @@ export class Session implements Controls {
   isChanging = false;
   values: Readonly<Record<string, string>> = {};
   isChoosingSnapshot = false;
+  /** Once an image is open: whether its interrupted conversion is resumed at once, or the names of images for which that is asked. */
+  #resuming: 'at once' | string[] = [];
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
@@ -110,6 +112,9 @@ export class Session implements Controls {
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
   takeFrom(name: string, find: () => Promise<InputFile[]>): void {
+    const remains = this.#screen.at('empty')?.remains ?? [];
+    if (this.#resuming !== 'at once')
+      this.#resuming = remains.flatMap(({ resumable, image }) => (resumable ? image : []));
     this.#step(() => this.#intake.takeFrom(name, find));
   }
 
@@ -123,10 +128,27 @@ export class Session implements Controls {
   }
 
   choose(fallback: () => void): void {
+    this.#pick(fallback, () => {});
+  }
+
+  resume(fallback: () => void): void {
+    const picked = () => {
+      this.#resuming = 'at once';
+    };
+    this.#pick(() => {
+      picked();
+      fallback();
+    }, picked);
+  }
+
+  /** Opens the browser's dialog for files, and takes them. Calls `picked` before, or `fallback` if there is no dialog. */
+  #pick(fallback: () => void, picked: () => void): void {
     this.#screen.run(
       pickFiles(true).then((handles) => {
         if (!handles) fallback();
-        else if (handles.length > 0) this.takeFrom(this.texts.chosen, () => Promise.all(handles.map(inputOf)));
+        if (!handles?.length) return;
+        picked();
+        this.takeFrom(this.texts.chosen, () => Promise.all(handles.map(inputOf)));
       }),
     );
   }
@@ -163,6 +185,7 @@ export class Session implements Controls {
 
   #leave(): void {
     this.#batch.end();
+    this.#resuming = [];
     this.queue.begin();
     this.#screen.news = '';
     this.#screen.begin('left', {});
@@ -372,6 +395,19 @@ export class Session implements Controls {
   #step(work: () => Promise<void>): void {
     this.#screen.news = '';
     this.isChoosingSnapshot = false;
-    this.#screen.run(work().then(() => this.#batch.run()));
+    this.#screen.run(
+      work()
+        .then(() => this.#resume())
+        .then(() => this.#batch.run()),
+    );
+  }
+
+  /** Resumes the conversion of the image that is open, if it is one that was interrupted. */
+  async #resume(): Promise<void> {
+    const [resuming, { ready }] = [this.#resuming, this.chooser];
+    if (!ready) return;
+    this.#resuming = [];
+    const atOnce = resuming === 'at once';
+    if (atOnce || resuming.includes(ready.image.info.name ?? '')) await this.#saver.resume(atOnce);
   }
 }

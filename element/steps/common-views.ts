@@ -30,7 +30,7 @@ export const facts = (rows: [string, string | undefined][]) => html`
 
 /**
  * A button that chooses files by `choose`, which calls its `fallback` in a browser without a dialog for files: then a hidden `<input>`
- * passes them to `take`.
+ * passes them to `take`. `label` is for screen readers.
  */
 export function fileButton(
   text: string,
@@ -38,6 +38,7 @@ export function fileButton(
   isMultiple: boolean,
   choose: (fallback: () => void) => void,
   take: (files: File[]) => void,
+  label = text,
 ): TemplateResult {
   const clicked = (event: Event) => {
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
@@ -49,8 +50,8 @@ export function fileButton(
     input.value = '';
   };
   return html`
-    <button class=${style} part=${`button ${style}`} type="button" @click=${clicked}>${text}</button>
-    <input hidden type="file" ?multiple=${isMultiple} aria-label=${text} @change=${chosen} />
+    <button class=${style} part=${`button ${style}`} type="button" aria-label=${label === text ? nothing : label} @click=${clicked}>${text}</button>
+    <input hidden type="file" ?multiple=${isMultiple} aria-label=${label} @change=${chosen} />
   `;
 }
 

@@ -80,6 +80,8 @@ export interface Controls {
   takePlain(files: Iterable<File>): void;
   /** Ends the current turn and returns to the start. Images in the queue stay there. */
   reset(): void;
+  /** Resumes an interrupted conversion: opens the browser's dialog for its image. Calls `fallback` if there is none. */
+  resume(fallback: () => void): void;
   /** Removes the remains of an interrupted conversion, and reports it. */
   removeRemains(remains: Remains): void;
 

@@ -107,6 +107,8 @@ export interface Remains {
   /** The name of the image. */
   image: string;
   text: string;
+  /** For a conversion that can be resumed: how much of the disk is done, 0 to 1, if that is known. */
+  resumable?: { share: number | undefined };
   /** Says what `remove` does. */
   action: string;
   /** Removes it. Resolves to a sentence about what has happened. Fails with a `DecantError`. */

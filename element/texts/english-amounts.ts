@@ -3,7 +3,8 @@
 import type { SaveCost, SaveMethod } from '../types.texts.js';
 import { checkTime, LEAST_ROOM, unitsOf } from './wording.js';
 
-export const { size, exactSize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+export const units = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+export const { size, exactSize, duration } = units;
 
 /** A time that is only estimated. */
 export const roughly = (seconds: number): string => {

@@ -1,6 +1,6 @@
 // The English texts. Names of images and files are shown escaped and cut.
 
-import { copyLifetime, shownText } from 'decant';
+import { copyLifetime, type Fields, shownText } from 'decant';
 import type { AllTexts, Failed } from '../types.texts.js';
 import {
   about,
@@ -14,11 +14,20 @@ import {
   speed,
   time,
   timeValue,
+  units,
 } from './english-amounts.js';
+import { englishErrors, englishNotices } from './english-sentences.js';
+import { found } from './sentences.js';
 import { clause, sentence } from './wording.js';
 
 /** A part of a whole, rounded down: 100% only at the end. */
 const percent = (share: number): string => `${Math.floor(share * 100)}%`;
+
+/** What a file is to the image. */
+const role = (name: string): string => (name === 'extent' ? 'other part' : name);
+
+/** Codes whose sentence names the file in the field `file`. */
+const OF_FILE = ['ambiguous-file', 'missing-file'];
 
 /** Lists `names`; of more than five, the first four. */
 const list = (names: string[]): string =>
@@ -26,16 +35,18 @@ const list = (names: string[]): string =>
     ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
     : names.map(shownText).join(', ');
 
-/** Failures for which the element offers a step. */
-const byButton: Partial<Record<string, string>> = {
-  'state-format': 'Its format is not known.',
-  'not-a-disk':
-    'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512 bytes. If a disk is packed in it, unpack it first.',
-};
+const [errors, notices] = [englishErrors(units), englishNotices(units)];
 
-/** Messages of the package mention options for programs, such as `format`. */
-const failure = ({ code, message, fields }: Failed): string =>
-  (fields.file === undefined && byButton[code]) || sentence(fields.reason ?? message);
+/** Adds the name of the disk that `text` is about, if it is one of several. */
+const ofDisk = ({ disk }: Fields, text: string): string =>
+  disk === undefined ? text : `${shownText(String(disk))}: ${text}`;
+
+const failure = ({ kind, code, message, fields }: Failed): string => {
+  const known = found(errors, code, fields, kind);
+  if (known === undefined) return sentence(fields.reason ?? message);
+  const isOfOther = fields.file !== undefined && !OF_FILE.includes(code);
+  return ofDisk(fields, isOfOther ? `${shownText(fields.file)}: ${known}` : known);
+};
 
 export const english: AllTexts = {
   size,
@@ -52,14 +63,15 @@ export const english: AllTexts = {
   choose: 'Choose a file',
   fromLink: 'From a link',
   address: 'Link to an image',
-  addressFor: ({ role }) => `Link to the ${role}`,
+  addressFor: (need) => `Link to the ${role(need.role)}`,
   openAddress: 'Open',
   noAddress: 'Enter a link that begins with https:// or http://.',
   trySample: 'Try a sample',
-  interrupted: (name, bytes) =>
-    `The conversion of ${shownText(name)} was interrupted. Open it again to resume. The finished part takes ${size(bytes)} of this browser's storage.`,
-  freeStorage: (bytes) => `Free ${size(bytes)}`,
+  interrupted: (name, bytes, share) =>
+    `The conversion of ${shownText(name)} was interrupted${share === undefined ? '' : ` at ${percent(share)}`}. The finished part takes ${size(bytes)} of this browser's storage. To resume, open the same file or link again.`,
+  discard: 'Discard',
   storageFreed: (bytes) => `${size(bytes)} of this browser's storage are free again.`,
+  notResumed: (name) => `No finished part belongs to ${shownText(name)}: it has changed since, or it is another file.`,
   fileInterrupted: (name, file, folder) =>
     `The conversion of ${shownText(name)} was interrupted. ${shownText(file)}${folder === undefined ? '' : ` in the folder ${shownText(folder)}`} may be left empty or incomplete.`,
   removeFile: (file) => `Remove ${shownText(file)}`,
@@ -200,19 +212,20 @@ export const english: AllTexts = {
     `To decompress this file, the browser needs ${size(bytes)} of memory. If there is less, the tab may be closed. Other tabs and programs may become slow.`,
   unpacking: (name) => `Unpacking ${shownText(name)}`,
 
-  needsFile: ({ role, of }) => `${shownText(of)} holds a part of the disk. The rest is in its ${role}:`,
+  needsFile: ({ of, name }) => `${shownText(of)} holds a part of the disk. The rest is in ${shownText(name)}.`,
   needsDisk: ({ of }) =>
     `${shownText(of)} holds only the changes since a snapshot. The rest is in another file of the same machine: drop the machine's whole folder.`,
   diskId: (id) => `ID of that disk: ${shownText(id)}`,
-  needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,
+  needsTitle: ({ fileName }) => `Also add ${shownText(fileName)}`,
+  needsDiskTitle: ({ of }) => `${shownText(of)} needs another file`,
   needsPassword: (name) => `${shownText(name)} is encrypted`,
-  chooseFor: ({ role }) => `Choose the ${role}`,
-  chooseOther: ({ role }) => `Choose another ${role}`,
+  chooseFor: (need) => `Choose the ${role(need.role)}`,
+  chooseOther: (need) => `Choose another ${role(need.role)}`,
   needsFileHint: 'Or drop it here: only files that you choose are read.',
   notTheFile: (names) => `${list(names)} ${names.length === 1 ? 'does' : 'do'} not match the missing file's name.`,
   notTheDisk: (names) => `Not the missing disk: ${list(names)}.`,
-  useAllTheSame: (name, role) => `Use ${shownText(name)} as the ${role}`,
-  doubt: (name, role) => `${shownText(name)} may be the wrong ${role}`,
+  useAllTheSame: (name, wanted) => `Use ${shownText(name)} as the ${role(wanted)}`,
+  doubt: (name, wanted) => `${shownText(name)} may be the wrong ${role(wanted)}`,
   doubtHint: 'With a wrong file, the disk looks whole but is corrupt.',
   useIt: 'Use it anyway',
   otherName: (name, wanted) => `The image asks for ${shownText(wanted)}, not ${shownText(name)}.`,
@@ -243,11 +256,9 @@ export const english: AllTexts = {
   output: 'Output format',
   outputHint: ({ hint = '' }) => hint,
   outputValue: ({ label }) => label,
-  notice: ({ code, fields: { added, unit, size: bytes, disk }, message }) => {
-    if (code === 'huge') return `The disk has ${size(Number(bytes))}, far more than its file.`;
-    if (code !== 'disk-grows') return sentence(message);
-    const ofDisk = disk === undefined ? '' : `${shownText(String(disk))}: `;
-    return `${ofDisk}${size(Number(added))} of zeros are added at the end, to a multiple of ${exactSize(Number(unit))}.`;
+  notice: ({ code, fields, message }) => {
+    const known = found(notices, code, fields);
+    return known === undefined ? sentence(message) : ofDisk(fields, known);
   },
   outputRefusal: ({ label, hint }, refusal) =>
     `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,
@@ -263,7 +274,7 @@ export const english: AllTexts = {
   fits: (name, place) => `Nothing to convert: ${shownText(name)} already fits (${shownText(place)}).`,
   change: 'Change',
   saveHow: 'Where to save it',
-  diskSizeField: 'Larger disk, in GiB',
+  diskSizeField: 'Larger disk, in GB',
   verify: 'Verify',
   verifyHint: 'Reads the result back and compares it with the disk.',
   verifyNot: 'A file that is downloaded while converting cannot be read back.',

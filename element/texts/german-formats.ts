@@ -6,6 +6,7 @@ import type { Fields } from 'decant';
 type KnownFormat = [name: string, advice?: string];
 
 const UNPACK = 'Entpacken Sie die Datei zuerst.';
+const OTHER_FILE = 'Die Platte ist eine andere Datei.';
 
 /** Files that are not disk images, as in `crate/src/format/strangers.rs`. */
 export const STRANGERS: Record<string, KnownFormat> = {
@@ -17,6 +18,11 @@ export const STRANGERS: Record<string, KnownFormat> = {
   ovf: ['ein OVF-Deskriptor (.ovf)', 'Öffnen Sie die Platte, die er nennt.'],
   vbox: ['eine Konfiguration von VirtualBox (.vbox)', 'Öffnen Sie ihre Platte, eine .vdi- oder .vmdk-Datei.'],
   vmx: ['eine Konfiguration von VMware (.vmx)', 'Öffnen Sie ihre Platte, die .vmdk-Datei.'],
+  pdf: ['ein PDF'],
+  picture: ['ein Bild'],
+  sound: ['eine Tondatei'],
+  video: ['ein Video'],
+  document: ['ein Dokument, etwa von Word oder Excel'],
   xml: ['ein XML-Dokument', 'Vielleicht hat ein Server es statt des Abbilds geschickt.'],
   json: ['ein JSON-Dokument', 'Vielleicht hat ein Server es statt des Abbilds geschickt.'],
   xva: [
@@ -27,14 +33,22 @@ export const STRANGERS: Record<string, KnownFormat> = {
   '7z': ['ein 7z-Archiv', UNPACK],
   rar: ['ein rar-Archiv', UNPACK],
   cpio: ['ein cpio-Archiv', UNPACK],
-  ar: ['ein ar-Archiv (etwa ein .deb-Paket)', UNPACK],
+  deb: ['ein Debian-Paket', UNPACK],
+  ar: ['ein ar-Archiv', UNPACK],
   rpm: ['ein RPM-Paket', UNPACK],
   cab: ['ein Cabinet-Archiv (.cab)', UNPACK],
   xar: ['ein xar-Archiv (etwa ein .pkg-Paket)', UNPACK],
   lha: ['ein LHA-Archiv', UNPACK],
   'btrfs-stream': ['die Ausgabe von btrfs send', 'Empfangen Sie sie zuerst mit btrfs receive auf einer Platte.'],
   'zfs-stream': ['die Ausgabe von zfs send', 'Empfangen Sie sie zuerst mit zfs receive auf einer Platte.'],
-  'linux-kernel': ['ein Linux-Kernel', 'Die Platte ist eine andere Datei.'],
+  'linux-kernel': ['ein Linux-Kernel', OTHER_FILE],
+  core: ['ein Speicherauszug'],
+  elf: ['ein Linux-Programm'],
+  exe: ['ein Windows-Programm'],
+  'vm-state': ['ein gespeicherter Zustand einer virtuellen Maschine', OTHER_FILE],
+  sqlite: ['eine SQLite-Datenbank'],
+  wasm: ['ein WebAssembly-Modul'],
+  'git-pack': ['ein Git-Pack'],
   compress: ['eine mit compress komprimierte Datei (.Z)', UNPACK],
   lrzip: ['eine mit lrzip komprimierte Datei', UNPACK],
   lzop: ['eine mit lzop komprimierte Datei', UNPACK],
@@ -42,6 +56,7 @@ export const STRANGERS: Record<string, KnownFormat> = {
   lzma: ['eine mit LZMA komprimierte Datei', UNPACK],
   'zip-part': ['ein Teil eines zip-Archivs', 'Entpacken Sie es zuerst, aus seiner .zip-Datei.'],
   wim: ['ein Windows-Abbild aus Dateien (WIM)', 'Übertragen Sie es zuerst auf eine Platte.'],
+  text: ['eine Textdatei'],
 };
 
 /** Disk images and containers, as in `crate/src/format/foreign.rs`. */
@@ -49,7 +64,7 @@ export const FOREIGN: Record<string, KnownFormat> = {
   bochs: ['eine Platte von Bochs'],
   cloop: ['ein komprimiertes Loop-Abbild (cloop)'],
   dmg: ['ein DMG-Abbild (Platte von Apple)'],
-  iso: ['ein ISO-9660-Abbild'],
+  iso: ['ein Abbild einer CD oder DVD (ISO 9660)', 'Virtuelle Maschinen können direkt davon starten.'],
   ewf: ['ein EnCase-Abbild (EWF)', 'Exportieren Sie es mit ewfexport als rohe Platte.'],
   aff: ['ein forensisches Abbild (AFF)', 'Machen Sie mit affconvert eine rohe Platte daraus.'],
   asif: ['ein Sparse-Abbild von Apple (ASIF)', 'Machen Sie auf einem Mac mit diskutil eine rohe Platte daraus.'],

@@ -3,15 +3,8 @@
 
 import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
 import type { Failed } from '../types.texts.js';
-import {
-  bytes,
-  germanDamage,
-  germanErrors,
-  germanNotices,
-  name,
-  type Sentences,
-  UNFILLED,
-} from './german-sentences.js';
+import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
+import { bytes, found, name, UNFILLED } from './sentences.js';
 import type { Units } from './wording.js';
 import { inEnglish, sentence } from './wording.js';
 
@@ -28,13 +21,6 @@ const KINDS: Record<ErrorKind, string> = {
   usage: 'Das geht hier nicht.',
   internal: 'In Decant oder im Browser ist etwas schiefgegangen.',
 };
-
-/** Returns the sentence for `code`, unless there is none or one of its fields is missing. */
-function found(sentences: Sentences, code: string, fields: Fields, kind?: ErrorKind): string | undefined {
-  const sentence = Object.hasOwn(sentences, code) ? sentences[code] : undefined;
-  const text = typeof sentence === 'function' ? sentence(fields, kind) : sentence;
-  return text?.includes(UNFILLED) ? undefined : text;
-}
 
 /** Adds the name of the disk that `text` is about, if it is one of several. */
 const ofDisk = ({ disk }: Fields, text: string): string => (disk === undefined ? text : `${name(disk)}: ${text}`);

@@ -1,23 +1,10 @@
 // German sentences, by the codes of docs/errors.md.
 
-import { type ErrorKind, type Fields, shownText } from 'decant';
-import { CONTAINERS, INPUTS } from '../formats.js';
+import type { Fields } from 'decant';
+import { INPUTS } from '../formats.js';
 import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
+import { bytes, name, type Sentences, UNFILLED } from './sentences.js';
 import type { Units } from './wording.js';
-
-/** `kind` is that of an error. */
-type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string);
-export type Sentences = Record<string, Sentence>;
-
-/** Marks a missing field. A sentence with this mark is not shown. Names cannot contain the mark, since they are escaped. */
-export const UNFILLED = '\u0000';
-
-/** The text of `field`, escaped and cut: a name may contain anything. */
-export const name = (field: Fields[string]): string => (field === undefined ? UNFILLED : shownText(String(field)));
-
-/** The text that `show` returns for `field`, a number of bytes. */
-export const bytes = (field: Fields[string], show: (bytes: number) => string): string =>
-  typeof field === 'number' ? show(field) : UNFILLED;
 
 /** Says how a server refuses a request, without a full stop. */
 function refusal(host: string, status: Fields[string], isUpload: boolean): string {
@@ -48,9 +35,12 @@ function refusal(host: string, status: Fields[string], isUpload: boolean): strin
   }
 }
 
-/** Lists `names`, each but the last with `end`: "tar-, zip- und xz". */
-const listed = (names: string[], end = ''): string =>
-  `${names.slice(0, -1).join(`${end}, `)}${end} und ${names.at(-1)}`;
+const TIB = 2 ** 40;
+
+/** Advice after a file that has nothing to do with a disk image. */
+const INSTEAD = 'Öffnen Sie stattdessen eines, etwa eine .qcow2-, .vmdk-, .vdi- oder .vhdx-Datei.';
+
+const listed = (names: string[]): string => `${names.slice(0, -1).join(', ')} und ${names.at(-1)}`;
 
 export function germanErrors({ size, duration }: Units): Sentences {
   return {
@@ -59,7 +49,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       const known = typeof damage === 'string' && Object.hasOwn(germanDamage, damage) ? damage : undefined;
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
-    'not-recognised': `Die Datei ist in keinem Format, das Decant kennt. Es liest ${listed(INPUTS.filter((input) => input !== 'raw'))}, auch in ${listed(CONTAINERS, '-')}-Dateien, und darin auch rohe Platten.`,
+    'not-recognised': `Die Datei ist in keinem Format, das Decant kennt. Es liest ${listed(INPUTS.filter((input) => input !== 'raw'))}, auch in Archiven.`,
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
@@ -155,8 +145,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'not-a-disk':
       'Der Inhalt ist in keinem Format, das Decant kennt, und sieht nicht wie eine rohe Platte aus: er hat weder eine Partitionstabelle noch ein bekanntes Dateisystem, und seine Größe ist kein Vielfaches von 512 Bytes. Ist er eine rohe Platte, entpacken Sie ihn zuerst.',
     'not-an-image': ({ format }) => {
-      const [known, advice] = knownIn(STRANGERS, format) ?? [`etwas anderes (${name(format)})`];
-      return `Das ist kein Festplattenabbild, sondern ${known}.${advice ? ` ${advice}` : ''}`;
+      const [known, advice = INSTEAD] = knownIn(STRANGERS, format) ?? [`etwas anderes (${name(format)})`];
+      return `Das ist kein Festplattenabbild, sondern ${known}. ${advice}`;
     },
     'out-of-memory': 'Der Arbeitsspeicher reicht nicht. Schließen Sie andere Tabs.',
     'password-needed': ({ layer }) => `${name(layer)} ist verschlüsselt und braucht ein Passwort.`,
@@ -201,17 +191,16 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Die Partitionstabelle (GPT) der Platte ist beschädigt. Ihre Kopie wird deshalb nicht an das neue Ende verschoben.',
     'qcow2-full': 'Die Datei wird zu groß für Cluster dieser Größe.',
     'qcow2-too-large': 'Diese Platte ist zu groß für qcow2 mit Clustern dieser Größe.',
-    'vmdk-full': 'Eine VMDK-Datei fasst höchstens 2 TiB. Wählen Sie ein anderes Format.',
-    'vmdk-too-large': 'Eine VMDK fasst höchstens 62 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'vmdk-full': `Eine VMDK-Datei fasst höchstens ${size(2 * TIB)}. Wählen Sie ein anderes Format.`,
+    'vmdk-too-large': `Eine VMDK fasst höchstens ${size(62 * TIB)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`,
     'vhd-other-size': ({ size: stated }) =>
       `Das Abbild ist beschädigt: Laut seinem Ende hat die Platte ${bytes(stated, size)}, tatsächlich hat sie eine andere Größe.`,
     'vhdx-log':
       'Das Abbild wurde nicht richtig geschlossen, und sein Protokoll ist beschädigt. Eine Rettung liest es ohne die letzten Änderungen.',
-    'vdi-too-large':
-      'Decant schreibt eine VDI von höchstens 8 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'vdi-too-large': `Decant schreibt eine VDI von höchstens ${size(8 * TIB)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`,
     'vhdx-too-large': ({ blockSize }) =>
       blockSize === undefined
-        ? 'Eine VHDX fasst höchstens 64 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.'
+        ? `Eine VHDX fasst höchstens ${size(64 * TIB)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`
         : 'Diese Platte ist zu groß für eine VHDX mit Blöcken dieser Größe.',
     'vhd-too-large': `Eine VHD fasst höchstens ${size(2040 * 2 ** 30)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`,
     'too-many-blocks': 'Diese Platte ist zu groß für das Format. Wählen Sie ein anderes.',

@@ -57,10 +57,12 @@ export const german: AllTexts = {
   openAddress: 'Öffnen',
   noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
   trySample: 'Beispiel ausprobieren',
-  interrupted: (name, bytes) =>
-    `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers.`,
-  freeStorage: (bytes) => `${size(bytes)} freigeben`,
+  interrupted: (name, bytes, share) =>
+    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.percent(share)} `}unterbrochen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers. Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.`,
+  discard: 'Verwerfen',
   storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
+  notResumed: (name) =>
+    `Zu ${shownText(name)} gibt es keinen fertigen Teil: die Datei wurde seither geändert, oder es ist eine andere.`,
   fileInterrupted: (name, file, folder) =>
     `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Vielleicht ist ${shownText(file)}${folder === undefined ? '' : ` im Ordner ${shownText(folder)}`} leer oder unvollständig zurückgeblieben.`,
   removeFile: (file) => `${shownText(file)} entfernen`,
@@ -205,11 +207,12 @@ export const german: AllTexts = {
     `Zum Entpacken dieser Datei braucht der Browser ${size(bytes)} Arbeitsspeicher. Ist weniger frei, wird der Tab vielleicht geschlossen. Andere Tabs und Programme können langsam werden.`,
   unpacking: (name) => `${shownText(name)} wird entpackt`,
 
-  needsFile: (need) => `${shownText(need.of)} enthält einen Teil der Platte. Der Rest steht in der ${role(need.role)}:`,
+  needsFile: ({ of, name }) => `${shownText(of)} enthält einen Teil der Platte. Der Rest steht in ${shownText(name)}.`,
   needsDisk: ({ of }) =>
     `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in einer anderen Datei der Maschine: Legen Sie deren ganzen Ordner ab.`,
   diskId: (id) => `ID dieser Platte: ${shownText(id)}`,
-  needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,
+  needsTitle: ({ fileName }) => `Fügen Sie auch ${shownText(fileName)} hinzu`,
+  needsDiskTitle: ({ of }) => `Zu ${shownText(of)} fehlt noch eine Datei`,
   needsPassword: (name) => `${shownText(name)} ist verschlüsselt`,
   chooseFor: (need) => `${role(need.role)} auswählen`,
   chooseOther: (need) => `Eine andere ${role(need.role)} auswählen`,
@@ -265,7 +268,7 @@ export const german: AllTexts = {
   fits: (name, place) => `Nichts zu konvertieren: ${shownText(name)} passt schon (${shownText(place)}).`,
   change: 'Ändern',
   saveHow: 'Speicherort',
-  diskSizeField: 'Größere Platte, in GiB',
+  diskSizeField: 'Größere Platte, in GB',
   verify: 'Prüfen',
   verifyHint: 'Liest das Ergebnis zurück und vergleicht es mit der Platte.',
   verifyNot: 'Eine Datei, die beim Konvertieren heruntergeladen wird, lässt sich nicht zurücklesen.',

@@ -95,10 +95,14 @@ export type TargetSpec =
    */
   | { file: OpenFile; name: string; inPlace: boolean; dense: boolean; sync: boolean };
 
-/** For a target that can be resumed: the first line of its journal, and the point from which to write. */
+/**
+ * For a target that can be resumed: the first line of its journal, the point from which to write, and how many bytes of the disk may be
+ * converted and in no resume point yet.
+ */
 export interface Resume {
   head: string;
   resumePoint: { guest: number; written: number };
+  mostUnsaved: number;
 }
 
 /** A target on the calling side, which receives the output in pieces. */

@@ -115,6 +115,8 @@ export interface Leftover extends Kept {
   readonly image?: string;
   /** The bytes that it takes in the storage. */
   readonly size: number;
+  /** The size of the disk in bytes, if it is known: `guestDone` of it are done. */
+  readonly guestTotal?: number;
 }
 
 /** A kind of target, and whether this page can write to it. */

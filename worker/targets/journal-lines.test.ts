@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type JournalFile, JournalWriter, lineOf, readLines, wholeLines } from './journal-lines.js';
+import { type JournalFile, JournalWriter, lineOf, mostUnsaved, readLines, wholeLines } from './journal-lines.js';
 
 const at = (guest: number) => ({ guest, written: guest / 2 });
 
@@ -37,6 +37,14 @@ test.each([
   ['head\n1 2\n9', 9],
 ])('wholeLines of %j is %i', (text, length) => {
   expect(wholeLines(new TextEncoder().encode(text))).toBe(length);
+});
+
+test.each([
+  ['a small disk', 1e6, 64e6],
+  ['a disk of unknown size', undefined, 64e6],
+  ['a large disk', 100e9, 5e9],
+])('how much of %s may be unsaved', (_, size, most) => {
+  expect(mostUnsaved(size)).toBe(most);
 });
 
 describe('JournalWriter', () => {
@@ -116,6 +124,21 @@ describe('JournalWriter', () => {
     notes.settled(at(8));
     await passed(200);
     expect(file.calls).toEqual(['flush', lineOf(at(2)), 'flush', lineOf(at(8))]);
+  });
+
+  test('notes at once when the most that may be unsaved is written', async () => {
+    const file = journal(200);
+    const notes = new JournalWriter(file, at(2), 8);
+    notes.settled(at(8));
+    expect(file.calls).toEqual([]);
+    notes.settled(at(10));
+    expect(file.calls).toEqual(['flush']);
+    notes.settled(at(20));
+    await passed(200);
+    expect(notes.savedUpTo).toBe(10);
+    await passed(200);
+    expect(file.calls).toEqual(['flush', lineOf(at(10)), 'flush', lineOf(at(20))]);
+    expect(notes.savedUpTo).toBe(20);
   });
 
   test('a resume point covers only what was settled before its flush', async () => {

@@ -150,7 +150,11 @@ async function openWithJournal(fault: Fault, guest: number, milliseconds: number
     const { host } = await load(fault);
     let ended = 'waiting';
     host
-      .openTarget({ opfs: 'out', sized: true, resume: { head: 'head', resumePoint: { guest, written: guest } } })
+      .openTarget({
+        opfs: 'out',
+        sized: true,
+        resume: { head: 'head', resumePoint: { guest, written: guest }, mostUnsaved: 64e6 },
+      })
       .then(
         ({ journal }) => {
           ended = journal ? 'with a journal' : 'without a journal';

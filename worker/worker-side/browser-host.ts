@@ -107,15 +107,15 @@ async function setLength(file: FileSystemFileHandle, length: number, kept = 0): 
  */
 async function journalFor(
   name: string,
-  { head, resumePoint }: Resume,
+  resume: Resume,
   flushData: () => Promise<void>,
 ): Promise<StorageJournal | undefined> {
-  const resumes = resumePoint.guest > 0;
+  const resumes = resume.resumePoint.guest > 0;
   let handle: FileSystemSyncAccessHandle | undefined;
   try {
     const file = await (await storageFolder()).getFileHandle(journalName(name), { create: true });
     handle = await (resumes ? patiently(() => syncHandle(file)) : syncHandle(file));
-    return handle && StorageJournal.begin(handle, head, resumePoint, flushData);
+    return handle && StorageJournal.begin(handle, resume, flushData);
   } catch (thrown) {
     handle?.close();
     if (resumes) throw thrown;

@@ -16,6 +16,9 @@ import { Dispatcher } from './dispatcher.js';
 import type { Report, Workers } from './wasm.js';
 import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
 
+/** The limits of a conversion without a journal. */
+const UNLIMITED = { mostUnsaved: Number.POSITIVE_INFINITY, mostMemory: Number.POSITIVE_INFINITY };
+
 /** An image that a coordinator has open. */
 export interface HeldImage {
   image: Workers.OpenImage;
@@ -125,25 +128,32 @@ export class Conversions {
     dispatchers: Dispatcher[],
     cancel: Workers.CancelHandle,
   ): Promise<Converted> {
-    const { operation, disks, workers, memory, digest } = request;
+    const { operation, disks, workers, digest } = request;
     const hasher = digest === 'sha256' ? new DiskHasher(await this.host.sha256(this.loadCrypt)) : undefined;
     const targetSpec = request.target;
     const opened = targetSpec && (await this.host.openTarget(targetSpec).catch(failTarget));
     const { target, shared = false, journal } = opened ?? {};
+    const { mostUnsaved, mostMemory } = journal ?? UNLIMITED;
+    const memory = Math.min(request.memory, mostMemory);
     try {
       for (const [at, held] of images.entries()) {
         const { image } = held;
         const dispatcher = dispatchers[at]!;
         const { pool, diskSize, ranges } = disks[at]!;
         dispatcher.attachment = { ...accessTo(held), target: shared ? targetSpec : undefined };
-        const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
-        // Where workers write by themselves, jobs may end in any order.
+        const dispatch = (job: Uint8Array, reads: []) => {
+          const run = () => dispatcher.run(job, reads);
+          return journal ? journal.run(run) : run();
+        };
+        // Where workers write by themselves, jobs may end in any order. A job has a quarter of the memory of its worker, so those that
+        // wait in rows have a quarter of `mostUnsaved` together.
         const { rows } = dispatcher;
-        if (shared && !image.comesInOrder() && pool.length === workers) rows.length = this.host.jobsInRow;
+        if (shared && !image.comesInOrder() && pool.length === workers)
+          rows.length = Math.min(this.host.jobsInRow, 1 + Math.floor(mostUnsaved / memory));
         crate.add(image, dispatch, (rows.length - 1) * workers, diskSize, ranges);
       }
       const progress = (detail: CrateProgress) => {
-        journal?.settled({ guest: detail.settled, written: detail.settledWritten });
+        journal?.settled({ guest: detail.settled, written: detail.settledWritten }, detail.guestDone);
         this.report(`progress:${operation}`, detail);
       };
       const converted = await crate.run(workers, memory, outputOf(request), target, hasher, progress, cancel);

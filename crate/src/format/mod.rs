@@ -18,6 +18,7 @@ pub mod vhdx;
 pub mod vmdk;
 
 pub(crate) use raw_disk::{STATE_FORMAT, STATE_RAW};
+pub(crate) use strangers::TEXT_FILE;
 
 use crate::crypt::Encryption;
 use crate::disk::extent::ExtentWalk;
@@ -200,6 +201,9 @@ pub struct Format {
     pub(crate) reader: FormatReader,
 }
 
+/// Advice after a file that is no disk image and has nothing to do with one.
+const INSTEAD: &str = "open one instead, such as a .qcow2, .vmdk, .vdi or .vhdx file";
+
 impl Format {
     /// The abilities that few formats have.
     const DEFAULT: Self = Self {
@@ -256,6 +260,7 @@ impl Format {
             false => (ErrorKind::NotRecognised, "not-an-image", "not a disk image"),
         };
         let advice = match self.reader {
+            FormatReader::Nothing { advice: None, content: Content::Other } => Some(INSTEAD),
             FormatReader::Nothing { advice, .. } => advice,
             FormatReader::Open(_) => None,
         };

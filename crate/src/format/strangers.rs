@@ -5,11 +5,14 @@ use super::{Content, Format, FormatReader, Sample};
 use std::borrow::Cow;
 
 macro_rules! stranger {
+    ($name:literal, $label:literal, $probe:expr) => {
+        stranger!($name, [], $label, $probe, Content::Other, None)
+    };
     ($name:literal, $label:literal, $probe:expr, $advice:expr) => {
-        stranger!($name, [], $label, $probe, Content::Other, $advice)
+        stranger!($name, [], $label, $probe, Content::Other, Some($advice))
     };
     ($name:literal, $extensions:expr, $label:literal, $probe:expr, $advice:expr) => {
-        stranger!($name, $extensions, $label, $probe, Content::Other, $advice)
+        stranger!($name, $extensions, $label, $probe, Content::Other, Some($advice))
     };
     ($name:literal, $extensions:expr, $label:literal, $probe:expr, $content:expr, $advice:expr) => {
         Format {
@@ -18,7 +21,7 @@ macro_rules! stranger {
             label: $label,
             of_qemu: false,
             probe: $probe,
-            reader: FormatReader::Nothing { content: $content, advice: Some($advice) },
+            reader: FormatReader::Nothing { content: $content, advice: $advice },
             ..Format::DEFAULT
         }
     };
@@ -26,7 +29,7 @@ macro_rules! stranger {
 
 macro_rules! machine {
     ($name:literal, $extension:literal, $label:literal, $probe:expr) => {
-        stranger!($name, [$extension], $label, $probe, Content::Machine, "open it together with its disks")
+        stranger!($name, [$extension], $label, $probe, Content::Machine, Some("open it together with its disks"))
     };
 }
 
@@ -89,6 +92,86 @@ fn is_json(sample: &Sample<'_>) -> bool {
     matches!(&*text, [b'{' | b'[', rest @ ..] if matches!(rest.trim_ascii_start().first(), Some(b'"' | b'{' | b'[')))
 }
 
+/// Whether the file is a text: lines of UTF-8 without control characters.
+fn is_plain_text(sample: &Sample<'_>) -> bool {
+    let head = sample.head;
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // The head may end within a character.
+        Err(error) if head.len() - error.valid_up_to() < 4 => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let is_of_text = |character: char| !character.is_control() || matches!(character, '\t' | '\n' | '\r' | '\x0c');
+    text.contains('\n') && text.chars().all(is_of_text)
+}
+
+/// The brand of a file of the MPEG-4 family, whose first box is `ftyp`.
+fn brand<'a>(sample: &Sample<'a>) -> Option<&'a [u8]> {
+    // The box is short: its size begins with two zeros.
+    (at(sample, 4, b"ftyp") && at(sample, 0, &[0, 0])).then(|| sample.head.get(8..12)).flatten()
+}
+
+/// Whether the file has `kind` of RIFF.
+fn is_riff(sample: &Sample<'_>, kind: &[u8]) -> bool {
+    at(sample, 0, b"RIFF") && at(sample, 8, kind)
+}
+
+fn is_picture(sample: &Sample<'_>) -> bool {
+    let starts: [&[u8]; 6] = [b"\x89PNG\r\n\x1a\n", &[0xff, 0xd8, 0xff], b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*"];
+    let brands: [&[u8]; 4] = [b"heic", b"heix", b"mif1", b"avif"];
+    starts.iter().any(|start| at(sample, 0, start))
+        || is_riff(sample, b"WEBP")
+        || brand(sample).is_some_and(|brand| brands.contains(&brand))
+        || begins_text(sample, &[b"<svg"])
+        || has_tag(sample, b"<svg")
+}
+
+fn is_sound(sample: &Sample<'_>) -> bool {
+    let starts: [&[u8]; 5] = [b"ID3\x02", b"ID3\x03", b"ID3\x04", b"fLaC\0\0\0\x22", b"OggS\0\x02"];
+    starts.iter().any(|start| at(sample, 0, start)) || is_riff(sample, b"WAVE") || brand(sample) == Some(b"M4A ")
+}
+
+fn is_video(sample: &Sample<'_>) -> bool {
+    let starts: [&[u8]; 3] = [&[0x1a, 0x45, 0xdf, 0xa3], &[0, 0, 1, 0xba], b"\x30\x26\xb2\x75\x8e\x66\xcf\x11"];
+    starts.iter().any(|start| at(sample, 0, start)) || is_riff(sample, b"AVI ") || brand(sample).is_some()
+}
+
+/// Matches zip archives whose first member says that they are a document, and the older compound files.
+fn is_document(sample: &Sample<'_>) -> bool {
+    let is_zip = |name: &[u8]| at(sample, 0, b"PK\x03\x04") && at(sample, 30, name);
+    is_zip(b"[Content_Types].xml")
+        || is_zip(b"mimetypeapplication/vnd.oasis.opendocument.")
+        || is_zip(b"mimetypeapplication/epub+zip")
+        || at(sample, 0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+}
+
+/// The field of an ELF file with its type, and the type of a core dump, in either byte order.
+const ELF_TYPE: usize = 16;
+const CORE: [[u8; 2]; 2] = [[4, 0], [0, 4]];
+
+fn is_core(sample: &Sample<'_>) -> bool {
+    let is_elf_core = |order: [u8; 2]| at(sample, 0, b"\x7fELF") && at(sample, ELF_TYPE, &order);
+    let dumps: [&[u8]; 3] = [b"MDMP\x93\xa7", b"PAGEDUMP\x0f\0", b"PAGEDU64\x0f\0"];
+    CORE.into_iter().any(is_elf_core) || dumps.iter().any(|dump| at(sample, 0, dump))
+}
+
+/// The field of a DOS program with the offset of its Windows part.
+const NEW_HEADER: std::ops::Range<usize> = 60..64;
+
+fn is_windows_program(sample: &Sample<'_>) -> bool {
+    let field = sample.head.get(NEW_HEADER).and_then(|field| field.try_into().ok());
+    let offset = field.map_or(0, u32::from_le_bytes) as usize;
+    at(sample, 0, b"MZ") && offset < sample.head.len() && at(sample, offset, b"PE\0\0")
+}
+
+/// Matches states of VirtualBox, and those of VMware, snapshots with and without memory.
+fn is_saved_state(sample: &Sample<'_>) -> bool {
+    let of_vmware = (0xd0..=0xd3).any(|first| at(sample, 0, &[first, 0xbe, 0xd2, 0xbe]));
+    of_vmware || at(sample, 0, b"\x7fVirtualBox SavedState")
+}
+
 /// Matches the portable formats, and the old binary one if its name field is valid.
 fn is_cpio(sample: &Sample<'_>) -> bool {
     let is_portable = |magic: &[u8]| {
@@ -137,6 +220,11 @@ pub(super) const FORMATS: &[Format] = &[
     machine!("vbox", ".vbox", "a VirtualBox configuration (.vbox)", |s| begins_text(s, &[b"<VirtualBox "])
         || has_tag(s, b"<VirtualBox ")),
     machine!("vmx", ".vmx", "a VMware configuration (.vmx)", is_vmx),
+    stranger!("pdf", "a PDF", |s| at(s, 0, b"%PDF-1.") || at(s, 0, b"%PDF-2.")),
+    stranger!("picture", "a picture", is_picture),
+    stranger!("sound", "a sound file", is_sound),
+    stranger!("video", "a video", is_video),
+    stranger!("document", "a document, such as of Word or Excel", is_document),
     stranger!(
         "xml",
         "an XML document",
@@ -168,7 +256,8 @@ pub(super) const FORMATS: &[Format] = &[
         "unpack it first"
     ),
     stranger!("cpio", "a cpio archive", is_cpio, "unpack it first"),
-    stranger!("ar", "an ar archive (such as a .deb package)", |s| at(s, 0, b"!<arch>\n"), "unpack it first"),
+    stranger!("deb", "a Debian package", |s| at(s, 0, b"!<arch>\ndebian-binary"), "unpack it first"),
+    stranger!("ar", "an ar archive", |s| at(s, 0, b"!<arch>\n"), "unpack it first"),
     stranger!("rpm", "an RPM package", |s| at(s, 0, &[0xed, 0xab, 0xee, 0xdb]), "unpack it first"),
     stranger!("cab", "a cabinet archive (.cab)", |s| at(s, 0, b"MSCF\0\0\0\0"), "unpack it first"),
     stranger!("xar", "a xar archive (such as a .pkg package)", |s| at(s, 0, b"xar!\0\x1c"), "unpack it first"),
@@ -191,6 +280,13 @@ pub(super) const FORMATS: &[Format] = &[
         |s| at(s, 510, &[0x55, 0xaa]) && at(s, 514, b"HdrS"),
         "the disk is another file"
     ),
+    stranger!("core", "a memory dump", is_core),
+    stranger!("elf", "a Linux program", |s| at(s, 0, b"\x7fELF")),
+    stranger!("exe", "a Windows program", is_windows_program),
+    stranger!("vm-state", "a saved state of a virtual machine", is_saved_state, "the disk is another file"),
+    stranger!("sqlite", "an SQLite database", |s| at(s, 0, b"SQLite format 3\0")),
+    stranger!("wasm", "a WebAssembly module", |s| at(s, 0, b"\0asm\x01\0\0\0")),
+    stranger!("git-pack", "a Git pack", |s| at(s, 0, b"PACK\0\0\0\x02") || at(s, 0, b"PACK\0\0\0\x03")),
     stranger!(
         "compress",
         "a file compressed by compress (.Z)",
@@ -218,3 +314,6 @@ pub(super) const FORMATS: &[Format] = &[
         "apply it to a disk first"
     ),
 ];
+
+/// A text in no other format. It is refused only where a format must be known: in an archive it may be chosen as a raw disk.
+pub(crate) const TEXT_FILE: Format = stranger!("text", "a text file", is_plain_text);

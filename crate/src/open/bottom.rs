@@ -15,7 +15,7 @@ use crate::open::image::Image;
 use crate::open::machine::{Kind, disk_of_machine};
 use crate::open::members::{ensure_guess, unmarked};
 use crate::open::origin::{Origin, PackedFile};
-use crate::open::refusals::{empty_file, not_in_order, not_recognised};
+use crate::open::refusals::{empty_file, not_in_order, not_recognised_at};
 use crate::open::streamed_image::{InContainers, RoomNeeded, StreamedImage, nothing_to_unpack};
 use crate::open::{Opened, open_file};
 use std::rc::Rc;
@@ -77,8 +77,10 @@ async fn open_file_at(
     let (format, reason) = match descent.reading(file_type)? {
         Reading::Image(format) => (format, RawReason::Stated),
         Reading::Raw(RawReason::Guessed) if is_outermost => {
-            let of_part = refusal_of_last_part(&*source).await;
-            return Err(of_part.unwrap_or_else(|| not_recognised(options, source.size())));
+            return Err(match refusal_of_last_part(&*source).await {
+                Some(of_part) => of_part,
+                None => not_recognised_at(&*source, options).await?,
+            });
         }
         Reading::Raw(reason @ (RawReason::Guessed | RawReason::HybridIso)) if !is_outermost => {
             require_raw(&descent, &source, options).await?;

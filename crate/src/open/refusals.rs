@@ -1,9 +1,10 @@
 //! The errors for files that are empty, in no known format, or read only in order.
 
-use crate::container;
 use crate::error::shown::shown;
-use crate::error::{Error, ErrorKind};
-use crate::format::{self, Format, RAW, STATE_FORMAT, STATE_RAW};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Format, HEAD, RAW, STATE_FORMAT, STATE_RAW, Sample, TEXT_FILE};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
 use crate::open::chain::open_options::OpenOptions;
 use crate::open::guess::is_whole_sectors;
 
@@ -33,15 +34,20 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     let formats = format::readable().filter(|format| !format.is_raw());
     let formats: Vec<_> = formats.map(Format::short_label).collect();
     let formats = formats.join(", ");
-    let containers = container::names();
-    let (last, others) = containers.split_last().expect("there are containers");
-    let known =
-        format!("Decant reads {formats}, also in {} and {last} files, and raw disks in these", others.join(", "));
+    let known = format!("Decant reads {formats}, and archives with one");
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", STATE_RAW);
         return not_recognised(&advice).coded(STATE_FORMAT).field("format", RAW.name);
     }
     not_recognised(&known)
+}
+
+/// The error for the image `source` in an unknown format, which may be a text. Fails as reading does.
+pub(crate) async fn not_recognised_at(source: &dyn Source, options: &OpenOptions) -> Result<Error> {
+    let start = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
+    let head = read_exact(source, start, "start of the file").await?;
+    let is_text = (TEXT_FILE.probe)(&Sample { head: &head, tail: &[] });
+    Ok(if is_text { TEXT_FILE.refusal("The file is") } else { not_recognised(options, source.size()) })
 }
 
 /// The error for the end of a stream that shows that it is in `format`, not a raw disk: of the container `outer` or the

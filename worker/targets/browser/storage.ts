@@ -112,6 +112,8 @@ interface Journal {
   head: string;
   /** The name of the image. */
   image?: string;
+  /** The size of the disk, in bytes. */
+  diskSize?: number;
   /** The last resume point. */
   resumePoint: ResumePoint | undefined;
   size: number;
@@ -119,15 +121,19 @@ interface Journal {
   changed: number;
 }
 
-/** The first line of a journal: `head`, the JSON of an array, to which the name of the image is added. */
-export const firstLine = (head: string, image: string | undefined): string =>
-  image === undefined ? head : JSON.stringify([...JSON.parse(head), image]);
+/** The first line of a journal: `head`, the JSON of an array, to which the name of the image and the size of its disk are added. */
+export const firstLine = (head: string, image: string | undefined, diskSize: number | undefined): string =>
+  JSON.stringify([...JSON.parse(head), image, diskSize]);
 
-/** Parses a first line, also of a journal without the name of the image. */
-function headOf(line: string): Pick<Journal, 'head' | 'image'> {
+/** Parses a first line, also of a journal without the name of the image or the size. */
+function headOf(line: string): Pick<Journal, 'head' | 'image' | 'diskSize'> {
   try {
-    const [place, identity, image]: unknown[] = JSON.parse(line);
-    return typeof image === 'string' ? { head: JSON.stringify([place, identity]), image } : { head: line };
+    const [place, identity, image, diskSize]: unknown[] = JSON.parse(line);
+    return {
+      head: JSON.stringify([place, identity]),
+      ...(typeof image === 'string' ? { image } : {}),
+      ...(typeof diskSize === 'number' ? { diskSize } : {}),
+    };
   } catch {
     return { head: line };
   }

@@ -140,13 +140,17 @@ describe('outputs', () => {
     test('starts from the beginning without saved progress', async () => {
       const { output, spec } = await begin();
       expect(output.resumePoint).toBeUndefined();
-      expect(spec.resume).toEqual({ head: HEAD, resumePoint: { guest: 0, written: 0 } });
+      expect(spec.resume).toEqual({
+        head: firstLine(HEAD, undefined, 10),
+        resumePoint: { guest: 0, written: 0 },
+        mostUnsaved: 64e6,
+      });
     });
 
     test('has the name of the image in its journal, and resumes whatever the name is', async () => {
       const output = new StoredOutput('download', 'disk.qcow2');
       const spec = (await output.prepare(SIZES, signal, 'it', false)) as { opfs: string; resume: { head: string } };
-      expect(spec.resume.head).toBe('["download","it","disk.qcow2"]');
+      expect(spec.resume.head).toBe('["download","it","disk.qcow2",10]');
       output.file.leave();
       await new Promise(setImmediate);
       files.add(spec.opfs, 'x'.repeat(5));
@@ -376,12 +380,29 @@ describe('leftovers', () => {
 
   // (case, lines of the journal, what is listed)
   test.each([
-    ['a download', [firstLine(HEAD, 'a b"\n.qcow2'), '5 0'], { kind: 'download', image: 'a b"\n.qcow2', guestDone: 5 }],
-    ['an image without a name', [firstLine(HEAD, undefined), '5 0'], { kind: 'download', guestDone: 5 }],
-    ['a file of the page', [firstLine('["opfs:disk.raw","it"]', 'a'), '5 0', '7 0'], { kind: 'opfs', guestDone: 7 }],
-    ['a file called download', [firstLine('["opfs:download","it"]', 'a'), '5 0'], { kind: 'opfs' }],
+    [
+      'a download',
+      [firstLine(HEAD, 'a b"\n.qcow2', 9), '5 0'],
+      { kind: 'download', image: 'a b"\n.qcow2', guestDone: 5, guestTotal: 9 },
+    ],
+    [
+      'an image without a name',
+      [firstLine(HEAD, undefined, 9), '5 0'],
+      { kind: 'download', guestDone: 5, guestTotal: 9 },
+    ],
+    [
+      'a disk of unknown size',
+      [firstLine(HEAD, 'a', undefined), '5 0'],
+      { kind: 'download', image: 'a', guestDone: 5 },
+    ],
+    [
+      'a file of the page',
+      [firstLine('["opfs:disk.raw","it"]', 'a', undefined), '5 0', '7 0'],
+      { kind: 'opfs', guestDone: 7 },
+    ],
+    ['a file called download', [firstLine('["opfs:download","it"]', 'a', undefined), '5 0'], { kind: 'opfs' }],
     ['a journal of another version', ['no JSON', '5 0'], { kind: 'opfs', guestDone: 5 }],
-    ['no progress', [firstLine(HEAD, 'a')], undefined],
+    ['no progress', [firstLine(HEAD, 'a', 9)], undefined],
   ] as const)('lists: %s', async (_, lines, expected) => {
     const size = leave('one', ...lines);
     const found = await listLeftovers();

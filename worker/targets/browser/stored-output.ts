@@ -6,6 +6,7 @@ import { FOLDER, JOURNAL } from '../../messages/messages.js';
 import type { Leftover } from '../../public/types.browser.js';
 import type { Kept } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
+import { mostUnsaved } from '../journal-lines.js';
 import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { sourceOf } from './entries.js';
 import {
@@ -47,7 +48,7 @@ export class StoredOutput {
 
   /** Creates the file, or takes over an earlier one. If `declined`, removes saved progress for the same place. */
   async prepare(
-    { outputSize }: Sizes,
+    { virtualSize, outputSize }: Sizes,
     signal: AbortSignal,
     identity: string | undefined,
     declined: boolean,
@@ -60,7 +61,11 @@ export class StoredOutput {
     const { name } = this.#file;
     const resumePoint = this.resumePoint ?? { guest: 0, written: 0 };
     const spec = { opfs: name, sized: outputSize !== undefined };
-    return head === undefined ? spec : { ...spec, resume: { head: firstLine(head, this.image), resumePoint } };
+    if (head === undefined) return spec;
+    return {
+      ...spec,
+      resume: { head: firstLine(head, this.image, virtualSize), resumePoint, mostUnsaved: mostUnsaved(virtualSize) },
+    };
   }
 
   /** Resolves to the finished file. Fails unless it has `size` bytes. */
@@ -179,12 +184,13 @@ async function leftoverOf(files: FileSystemDirectoryHandle, name: string): Promi
     const lines = await linesOf(files, name);
     const { size } = await (await files.getFileHandle(name)).getFile();
     if (!lines?.resumePoint) return undefined;
-    const { head, image, resumePoint } = lines;
+    const { head, image, diskSize, resumePoint } = lines;
     return {
       kind: isDownload(head) ? 'download' : 'opfs',
       ...(image === undefined ? {} : { image }),
       size: size + lines.size,
       guestDone: resumePoint.guest,
+      ...(diskSize === undefined ? {} : { guestTotal: diskSize }),
       discard: () => discard(name),
     };
   } catch {

@@ -1,0 +1,59 @@
+// English sentences in place of messages of the package.
+
+import type { ErrorKind, Fields } from 'decant';
+import { expect, test } from 'vitest';
+import { english } from './english.js';
+import { englishErrors, englishNotices } from './english-sentences.js';
+import { germanErrors, germanNotices } from './german-sentences.js';
+import { unitsOf } from './wording.js';
+
+const units = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+const message = 'The message of the package; state the format raw (-f raw)';
+const failure = (code: string, fields: Fields, kind: ErrorKind = 'corrupt') =>
+  english.failure({ kind, code, fields, message });
+
+test('each code has a German sentence too, or one of its own', () => {
+  const german = [...Object.keys(germanErrors(units)), ...Object.keys(germanNotices(units)), 'disk-grows'];
+  expect(german).toEqual(
+    expect.arrayContaining([...Object.keys(englishErrors(units)), ...Object.keys(englishNotices(units))]),
+  );
+});
+
+// (code, fields, sentence)
+test.each<[string, Fields, string]>([
+  [
+    'missing-file',
+    { file: 'base.qcow2', neededBy: 'top.qcow2', role: 'backing file' },
+    'Also add base.qcow2: top.qcow2 needs it.',
+  ],
+  [
+    'missing-file',
+    { file: 'disk.002', neededBy: 'disk.001', role: 'part' },
+    'disk.002 is missing, a part of the file. Add all parts together.',
+  ],
+  ['missing-file', { file: 'disk.vmdk' }, 'Also add disk.vmdk.'],
+  ['descriptor-missing', {}, 'This is a part of a VMDK. Add its descriptor, a small .vmdk file, together with it.'],
+  ['state-format', { format: 'raw' }, 'Its format is not known.'],
+  ['state-format', { format: 'raw', file: 'base.img' }, 'base.img: Its format is not known.'],
+  ['out-of-memory', { disk: 'a.vmdk' }, 'a.vmdk: There was not enough memory. Close other tabs and programs.'],
+  ['place-limit', { of: 'disk', size: 6e12, max: 4e12 }, 'The disk has 6 TB, but at most 4 TB are accepted there.'],
+  ['place-limit', { of: 'file', size: 1e6, min: 4e6 }, 'The file has 1 MB, but at least 4 MB are accepted there.'],
+  ['vhd-too-large', { size: 6e12 }, 'A VHD holds at most 2.2 TB, and this disk is larger. Choose another format.'],
+])('%s with %j', (code, fields, expected) => {
+  expect(failure(code, fields)).toBe(expected);
+});
+
+test.each<[string, string, Fields]>([
+  ['another code', 'truncated', {}],
+  ['a missing field', 'later-part', {}],
+  ['another format', 'format-not-read', { format: 'dmg' }],
+])('the message of the package counts for %s', (_, code, fields) => {
+  expect(failure(code, fields)).toBe(`${message}.`);
+});
+
+test('a notice about one of several disks names it', () => {
+  const fields = { added: 1536, unit: 1 << 20, disk: 'a.vmdk' };
+  expect(english.notice({ code: 'disk-grows', fields, message })).toBe(
+    'a.vmdk: 1.5 KB of zeros are added at the end, to a multiple of 1,048,576 bytes.',
+  );
+});

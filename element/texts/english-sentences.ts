@@ -1,0 +1,82 @@
+// English sentences, by the codes of docs/errors.md, in place of messages of the package that speak to programs: of options, of formats to
+// state, and of sizes in other units.
+
+import type { Fields } from 'decant';
+import { bytes, name, type Sentences } from './sentences.js';
+import type { Units } from './wording.js';
+
+const TIB = 2 ** 40;
+const OTHER_FORMAT = 'Choose another format.';
+
+export function englishErrors({ size }: Units): Sentences {
+  /** A limit of an output format. */
+  const tooLarge = (output: string, most: number) =>
+    `${output} at most ${size(most)}, and this disk is larger. ${OTHER_FORMAT}`;
+
+  return {
+    'state-format': 'Its format is not known.',
+    'not-a-disk':
+      'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512 bytes. If a disk is packed in it, unpack it first.',
+    'format-not-read': ({ format }) =>
+      format === 'iso'
+        ? 'This is an image of a CD or DVD (ISO 9660), not of a disk. Virtual machines can start from it directly.'
+        : undefined,
+    'ambiguous-format': 'It begins in one format and ends as a VHD of fixed size: which one is right cannot be told.',
+    'ambiguous-file': ({ file }) => `Several files may be ${name(file)}. Add only the right one.`,
+    'descriptor-missing': 'This is a part of a VMDK. Add its descriptor, a small .vmdk file, together with it.',
+    'maybe-extent':
+      'Its format is not known. If it is a part of a VMDK, add the descriptor, a small .vmdk file, together with it.',
+    'missing-file': ({ file, neededBy, role }) => {
+      if (role === 'part') return `${name(file)} is missing, a part of the file. Add all parts together.`;
+      return neededBy === undefined ? `Also add ${name(file)}.` : `Also add ${name(file)}: ${name(neededBy)} needs it.`;
+    },
+    'later-part': ({ first }) =>
+      `This is a later part of a split file. Add all parts together, from ${name(first)} on.`,
+    'parts-needed': ({ first, last, count }) =>
+      `The image is cut off: by name, ${count === 1 ? `${name(first)} is the first part` : `${name(first)} to ${name(last)} are the first parts`} of a split file. Add all parts together.`,
+    'parts-ambiguous': ({ first, second }) =>
+      `${name(first)} and ${name(second)} are named like parts of one file, but may be two files. Add only what belongs together.`,
+    'wrong-parent': ({ neededBy }) =>
+      `This is not the file on which ${name(neededBy)} is based, or it has changed since. Choose the right one.`,
+    'several-files':
+      'The archive is compressed, and none of its files is clearly its only disk. Unpack it first, then add the disk.',
+    'size-needed':
+      'This format states the size of the disk at its start, but the size is known only at the end. Choose another format, or save the image as a file first.',
+    'ascending-only': `This format writes its start last, but here bytes are saved only in order. ${OTHER_FORMAT}`,
+    'password-unconfirmed':
+      'The password is wrong, or cannot be checked: with it, the disk begins with nothing that Decant knows.',
+    'out-of-memory': 'There was not enough memory. Close other tabs and programs.',
+    'too-many-redirects': ({ host, cookie }) =>
+      `The server ${name(host)} redirects again and again.${cookie === true ? ' It probably wants the cookie that it sets.' : ''}`,
+    'window-too-large': ({ size: window }) =>
+      `To decompress the file takes ${bytes(window, size)} of memory, more than there is here. Unpack it first.`,
+    'luks-memory': ({ size: needed }) =>
+      `To check a password, the image needs ${bytes(needed, size)} of memory, more than Decant takes (${size(2 ** 30)}).`,
+    'place-limit': ({ of, size: has, min, max }) =>
+      `The ${name(of)} has ${bytes(has, size)}, but ${min === undefined ? 'at most' : 'at least'} ${bytes(min ?? max, size)} are accepted there.`,
+    'vhd-too-large': tooLarge('A VHD holds', 2040 * 2 ** 30),
+    'vdi-too-large': tooLarge('Decant writes a VDI of', 8 * TIB),
+    'vmdk-too-large': tooLarge('A VMDK holds', 62 * TIB),
+    'vmdk-full': `A VMDK file holds at most ${size(2 * TIB)} of data. ${OTHER_FORMAT}`,
+    'vhdx-too-large': ({ blockSize }) => (blockSize === undefined ? tooLarge('A VHDX holds', 64 * TIB) : undefined),
+    'gpt-damaged': 'The partition table (GPT) of the disk is damaged, so its copy is not moved to the new end.',
+  };
+}
+
+export function englishNotices({ size, exactSize }: Units): Sentences {
+  const grows = ({ added, unit }: Fields) =>
+    `${bytes(added, size)} of zeros are added at the end, to a multiple of ${bytes(unit, exactSize)}.`;
+
+  return {
+    'disk-grows': grows,
+    huge: ({ size: disk }) => `The disk has ${bytes(disk, size)}, far more than its file.`,
+    'gpt-not-at-end': 'The copy of the partition table (GPT) is not at the end of the larger disk.',
+    'large-window': ({ size: window }) =>
+      `To decompress the file takes ${bytes(window, size)} of memory besides that of the conversion.`,
+    'ovf-capacity': ({ capacity, size: disk }) =>
+      `The description of the virtual machine states ${bytes(capacity, size)} for this disk, which has ${bytes(disk, size)}: it may be the wrong one, or incomplete.`,
+    'packed-as-raw': ({ format, container }) =>
+      `Its content is in another format (${name(format ?? container)}), but its own bytes are read as a raw disk.`,
+    'raw-disk-beside': ({ file }) => `${name(file)} in the same archive looks like a raw disk too, and is not read.`,
+  };
+}

@@ -1,0 +1,24 @@
+// Sentences for errors and notices by their codes, which are those of docs/errors.md.
+
+import { type ErrorKind, type Fields, shownText } from 'decant';
+
+/** `kind` is that of an error. Without a result, there is no sentence for these fields. */
+type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string | undefined);
+export type Sentences = Record<string, Sentence>;
+
+/** Marks a missing field. A sentence with this mark is not shown. Names cannot contain the mark, since they are escaped. */
+export const UNFILLED = '\u0000';
+
+/** The text of `field`, escaped and cut: a name may contain anything. */
+export const name = (field: Fields[string]): string => (field === undefined ? UNFILLED : shownText(String(field)));
+
+/** The text that `show` returns for `field`, a number of bytes. */
+export const bytes = (field: Fields[string], show: (bytes: number) => string): string =>
+  typeof field === 'number' ? show(field) : UNFILLED;
+
+/** Returns the sentence for `code`, unless there is none or one of its fields is missing. */
+export function found(sentences: Sentences, code: string, fields: Fields, kind?: ErrorKind): string | undefined {
+  const sentence = Object.hasOwn(sentences, code) ? sentences[code] : undefined;
+  const text = typeof sentence === 'function' ? sentence(fields, kind) : sentence;
+  return text?.includes(UNFILLED) ? undefined : text;
+}
