@@ -251,7 +251,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
       </div>
-      ${this.dragging ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}
+      ${this.dragging && state.step !== 'empty' ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}
     `;
   }
 
@@ -297,9 +297,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dropZone({ notice, remains }: Step<'empty'>): TemplateResult {
     const { texts } = this.#session;
     return html`
-      <div class="drop" part="drop">
+      <div class=${this.dragging ? 'drop dragging' : 'drop'} part="drop">
         ${bottle(this.dragging ? LEVELS.dragging : LEVELS.usual)}
-        <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
+        <h2 tabindex="-1" data-focus>${this.dragging ? texts.dropToOpen : texts.dropHere}</h2>
         <p class="more">${texts.fromTo}</p>
         ${fileButton(texts.choose, 'primary', true, this.#choose, (files) => this.#session.takePlain(files))}
         <div class="links more">

@@ -76,6 +76,7 @@ export const styles = css`
     background: var(--decant-card);
     text-align: center;
   }
+  .dragging { border-color: var(--decant-accent); background: var(--decant-soft); }
   .drop h2 { font-size: var(--decant-size-title); line-height: 1.2; letter-spacing: -0.02em; hyphens: auto; }
   .drop > p { margin: 0; color: var(--decant-quiet); }
   svg { flex: none; fill: none; stroke: currentcolor; stroke-linecap: round; stroke-linejoin: round; }
@@ -120,10 +121,11 @@ export const styles = css`
   .tile { position: relative; display: grid; grid-template-columns: auto 1fr; align-items: center; gap: 0 calc(var(--decant-space) * 0.5); min-height: calc(var(--decant-control) * 1.3); padding: calc(var(--decant-space) * 0.4) calc(var(--decant-space) * 0.6); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-control); background: var(--decant-card); color: inherit; font: inherit; text-align: start; line-height: var(--decant-line-height-heading); align-content: center; overflow-wrap: anywhere; cursor: pointer; }
   .tile .icon { grid-row: span 2; color: var(--decant-quiet); }
   .tile:has(:checked) .icon { color: var(--decant-accent); }
-  .tile .quiet { font-size: var(--decant-size-small); font-weight: inherit; }
+  .tile .quiet { font-size: var(--decant-size-small); }
   button.tile { grid-template-columns: 1fr; text-align: center; }
   .tile input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: inherit; }
-  .tile:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); box-shadow: inset 0 0 0 1px var(--decant-accent); font-weight: var(--decant-weight); }
+  .tile:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); box-shadow: inset 0 0 0 1px var(--decant-accent); }
+  .tile:has(:checked) .icon + span { font-weight: var(--decant-weight); }
   .tile:has(:disabled) { opacity: 0.5; cursor: default; }
   .tile:has(:focus-visible) { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
   @media (forced-colors: active) {
@@ -163,6 +165,7 @@ export const styles = css`
   .edge { height: 6px; margin-top: calc(var(--decant-space) * 0.125); border-radius: var(--decant-radius-mark); background: var(--decant-line); }
   .edge.full { background: var(--decant-accent); }
   .picture figcaption { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.15) var(--decant-space); margin-top: calc(var(--decant-space) * 0.35); font-size: var(--decant-size-small); color: var(--decant-quiet); }
+  figcaption.unknown { visibility: hidden; }
   figcaption span { display: inline-flex; align-items: center; gap: calc(var(--decant-space) * 0.4); overflow-wrap: anywhere; }
   .swatch { flex: none; width: 0.75em; height: 0.75em; border-radius: var(--decant-radius-mark); forced-color-adjust: none; }
   .layer-0 { background: var(--decant-data); }
@@ -192,7 +195,7 @@ export const styles = css`
   .field { display: grid; gap: calc(var(--decant-space) * 0.25); margin: calc(var(--decant-space) * 0.75) 0; }
   .field + :is(.quiet, .bad) { margin: calc(var(--decant-space) * -0.5) 0 calc(var(--decant-space) * 0.75); }
   .field > span { color: var(--decant-quiet); }
-  .field input, select {
+  .field input, [type='search'], select {
     min-height: var(--decant-control);
     width: 100%;
     padding: calc(var(--decant-space) * 0.5) calc(var(--decant-space) * 0.75);

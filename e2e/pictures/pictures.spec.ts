@@ -1,12 +1,14 @@
-// Makes the pictures in docs/: `node_modules/.bin/playwright test -c e2e --project=pictures`. No test run has this project.
+// Makes the pictures in docs/: `node_modules/.bin/playwright test -c e2e --project=pictures`. No test run has this project. Needs
+// img2webp of Debian's package webp.
 
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, type Page, test } from '../support/browser.js';
-import { serveGates, stopMidway } from '../support/gates.js';
+import { arriveAt, closeGate, fifthOf, serveGates, stopMidway } from '../support/gates.js';
 import { openHost } from '../support/host-page.js';
 import { images, qemuImg } from '../support/images.js';
-import { choose } from '../support/page.js';
+import { choose, dragOver } from '../support/page.js';
 
 test.use({ opensFolds: false, serviceWorkers: 'block', viewport: { width: 900, height: 640 }, colorScheme: 'light' });
 
@@ -102,4 +104,61 @@ test('compact, in a dialog', async ({ page, servers }, testInfo) => {
   await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
   await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
   await shoot(page, 'steps/compact.webp', false);
+});
+
+/** The parts of a film: [file, milliseconds]. */
+type Frames = [path: string, shown: number][];
+
+test('a film of a conversion', async ({ page, servers }, testInfo) => {
+  serveGates(servers.isolated);
+  await page.setViewportSize({ width: 800, height: 800 });
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(window, 'showDirectoryPicker');
+    Reflect.deleteProperty(window, 'showSaveFilePicker');
+  });
+  const frames: Frames = [];
+  const film = async (shown: number) => {
+    const path = testInfo.outputPath(`${frames.length}.png`);
+    await page.screenshot({ path });
+    frames.push([path, shown]);
+  };
+  /** Films a change as it goes on. */
+  const filmAll = async (count: number) => {
+    for (let frame = 0; frame < count; frame += 1) await film(100);
+  };
+  await page.goto('/');
+  await expect(button(page, 'Choose a file')).toBeVisible();
+  await film(900);
+  const image = appliance(testInfo.outputPath('web.vmdk'));
+  const release = await dragOver(page, image);
+  await filmAll(4);
+  await film(600);
+  await release();
+  await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
+  await page.getByRole('radio', { name: 'Azure' }).check();
+  await expect(page.locator('.made', { hasText: 'to your downloads' })).toBeVisible();
+  await page
+    .locator('decant-converter')
+    .evaluate(({ shadowRoot }) => (shadowRoot!.activeElement as HTMLElement).blur());
+  await page.evaluate(() => scrollTo(0, 0));
+  await film(1600);
+  const gates = ([20, 40, 60, 80] as const).map((from) => fifthOf('web.vmdk', from));
+  const opens: (() => Promise<void>)[] = [];
+  for (const gate of gates) opens.push(await closeGate(page, gate));
+  await button(page, 'Convert').click();
+  await filmAll(4);
+  for (const [at, gate] of gates.entries()) {
+    await arriveAt(page, gate);
+    await opens[at]!();
+    await filmAll(5);
+  }
+  await expect(page.getByRole('heading', { name: /^Done:/ })).toBeVisible();
+  await page
+    .locator('decant-converter')
+    .evaluate(({ shadowRoot }) => (shadowRoot!.activeElement as HTMLElement).blur());
+  await filmAll(3);
+  await film(2500);
+  const output = fileURLToPath(new URL('../../docs/film.webp', import.meta.url));
+  const shown = frames.flatMap(([path, shown]) => ['-d', String(shown), path]);
+  execFileSync('img2webp', ['-loop', '0', '-lossy', '-q', '60', '-m', '6', ...shown, '-o', output]);
 });

@@ -32,7 +32,7 @@ export const pictureView = (scene: Scene, texts: AllTexts): TemplateResult => ht
       <span class="tip" aria-hidden="true" hidden></span>
     </div>
     ${edgeView(scene)}
-    <figcaption class="more" aria-hidden="true">${legendView(scene.picture, texts)}</figcaption>
+    <figcaption class=${scene.picture ? 'more' : 'more unknown'} aria-hidden="true">${legendView(scene.picture, texts)}</figcaption>
     ${scene.picture ? tableView(scene.picture, partsOf(scene), texts) : nothing}
   </figure>
 `;
