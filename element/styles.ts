@@ -36,7 +36,8 @@ export const styles = css`
     --decant-line-height-heading: 1.3;
     --decant-weight: 650;
     --decant-weight-button: 500;
-    display: block;
+    display: flex;
+    flex-direction: column;
     position: relative;
     color: var(--decant-ink);
     font: var(--decant-size)/var(--decant-line-height) var(--decant-font);
@@ -44,7 +45,10 @@ export const styles = css`
   :host([hidden]) { display: none; }
   * { box-sizing: border-box; }
   /* Styles depend on the width of the element, not of the window. */
-  .element { container: decant / inline-size; }
+  .element { container: decant / inline-size; flex: 1; display: flex; flex-direction: column; }
+  /* The drop area takes the height that the page gives the element. */
+  .first, .first .drop { flex: 1; }
+  .first { display: flex; }
   /* The width in a box that has none: as wide as two words far apart, which may wrap. */
   :host::before { content: '. .'; display: block; height: 0; overflow: hidden; visibility: hidden; word-spacing: 36em; }
   header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 calc(var(--decant-space) * 0.75); margin-bottom: var(--decant-space); }
@@ -69,6 +73,7 @@ export const styles = css`
     align-items: center;
     justify-content: center;
     gap: calc(var(--decant-space) * 0.75);
+    width: 100%;
     min-height: var(--decant-drop);
     padding: var(--decant-padding);
     border: 2px dashed var(--decant-edge);
@@ -139,7 +144,8 @@ export const styles = css`
   .made { margin: var(--decant-space) 0 0; }
   .made p { margin: 0; }
   .made strong { font-weight: var(--decant-weight); }
-  .made button { min-height: 0; padding: 0; border: 0; }
+  .made p:has(button) { min-height: var(--decant-control); align-content: center; }
+  .made button { min-height: 0; padding: calc(var(--decant-space) * 0.25) 0; border: 0; }
   /* The main button stays in sight while the choices above it are long. */
   .line { position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin: calc(var(--decant-space) * 0.5) 0; padding: calc(var(--decant-space) * 0.25) 0; background: var(--decant-card); }
   .line button { flex: 1 1 auto; }

@@ -114,6 +114,8 @@ export interface AllTexts {
   queue: string;
   /** Converts the image that is shown and those that wait. */
   convertAll: (images: number) => string;
+  /** The same, if they are the disks of one archive or machine. */
+  convertDisks: (disks: number) => string;
   /** The heading and the title after the last image of the queue. */
   allDone: (done: number, all: number) => string;
   /** The images of the queue that were not converted, and those whose disks have lost parts. */

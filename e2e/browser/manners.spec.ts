@@ -149,7 +149,7 @@ test('"Done" is read with the place', { tag: '@full' }, async ({ page }) => {
   await expect(page.getByRole('status')).toContainText(/Done.*kinds\.raw.*downloads/);
 });
 
-/** The contrast of every visible control's border to its surroundings. */
+/** The contrast of every visible control's border, and of the picture's colours, to the surroundings. */
 const borders = (page: Page) =>
   page.evaluate(() => {
     const luminance = (color: string) => {
@@ -169,11 +169,23 @@ const borders = (page: Page) =>
     const controls = root.querySelectorAll<HTMLElement>(
       'button:not(.link), .choice, select, input:not([type=radio]):not([hidden]), .drop',
     );
-    return [...controls].map((control) => {
-      const border = luminance(getComputedStyle(control).borderTopColor);
-      const ratio = (Math.max(border, around) + 0.05) / (Math.min(border, around) + 0.05);
-      return { control: control.className || control.localName, ratio };
-    });
+    const to = (color: string) => {
+      const value = luminance(color);
+      return (Math.max(value, around) + 0.05) / (Math.min(value, around) + 0.05);
+    };
+    return [
+      ...[...controls].map((control) => ({
+        control: control.className || control.localName,
+        ratio: to(getComputedStyle(control).borderTopColor),
+        least: 3,
+      })),
+      // Empty cells are a faint background.
+      ...[...root.querySelectorAll('.swatch:not(.empty)')].map((swatch) => ({
+        control: swatch.className,
+        ratio: to(getComputedStyle(swatch).backgroundColor),
+        least: 4.5,
+      })),
+    ];
   });
 
 test('borders of controls stand out, light and dark', { tag: '@full' }, async ({ page }) => {
@@ -183,7 +195,7 @@ test('borders of controls stand out, light and dark', { tag: '@full' }, async ({
       const found = await borders(page);
       expect(found.length).toBeGreaterThan(0);
       expect(
-        found.filter(({ ratio }) => ratio < 3),
+        found.filter(({ ratio, least }) => ratio < least),
         colorScheme,
       ).toEqual([]);
     }
@@ -192,6 +204,37 @@ test('borders of controls stand out, light and dark', { tag: '@full' }, async ({
   await choose(page, images.states());
   await expect(page.getByRole('radio', { name: 'As a download' })).toBeEnabled();
   await check();
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  await choose(page, images.chain().top, ...images.chain().below);
+  await expect(page.locator('.layer-2')).toBeVisible();
+  await check();
+});
+
+test('nothing jumps during a conversion', { tag: '@full' }, async ({ page }) => {
+  await page.evaluate(() => {
+    const shifts: number[] = [];
+    Object.assign(window, { shifts });
+    new PerformanceObserver((list) => {
+      // As for the Cumulative Layout Shift, what follows an action of the person does not count.
+      for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[])
+        if (!entry.hadRecentInput) shifts.push(entry.value);
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+  const tops: number[] = [];
+  const top = async () =>
+    tops.push(await page.locator('.picture').evaluate((picture) => picture.getBoundingClientRect().top + scrollY));
+  await choose(page, images.partitioned());
+  await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
+  await page.getByRole('radio', { name: 'As a download' }).click();
+  await top();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  await expect(page.locator('.numbers')).toBeVisible();
+  await top();
+  await expect(page.getByRole('heading', { name: /^Done:/ })).toBeVisible();
+  await top();
+  expect(new Set(tops).size).toBe(1);
+  const shifts = await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts);
+  expect(shifts.reduce((sum, shift) => sum + shift, 0)).toBeLessThan(0.01);
 });
 
 test.describe('while it converts', () => {

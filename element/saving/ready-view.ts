@@ -82,7 +82,7 @@ function convertButtons(state: Step<'ready'>, why: string | undefined, controls:
     ...(joins ? [joinButton(joinable, state, controls)] : []),
     ...(convertsAll
       ? [
-          html`<button class=${all} part=${`button ${all}`} aria-disabled=${cannot} @click=${() => controls.convertAll()}>${texts.convertAll(waiting + 1)}</button>`,
+          html`<button class=${all} part=${`button ${all}`} aria-disabled=${cannot} @click=${() => controls.convertAll()}>${controls.joinable > waiting ? texts.convertDisks(waiting + 1) : texts.convertAll(waiting + 1)}</button>`,
         ]
       : []),
     html`<button class=${one} part=${`button ${one}`} data-convert aria-disabled=${cannot} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${name}</button>`,

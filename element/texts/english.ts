@@ -97,6 +97,7 @@ export const english: AllTexts = {
 
   queue: 'Queue',
   convertAll: (images) => `Convert all ${images}`,
+  convertDisks: (disks) => `Convert all ${disks} disks`,
   allDone: (done, all) => `${done} of ${all} converted`,
   notAll: (names) => `Not converted: ${list(names)}.`,
   someDamaged: (names) => `Converted, but damaged: ${list(names)}.`,

@@ -89,6 +89,7 @@ export const german: AllTexts = {
 
   queue: 'Warteschlange',
   convertAll: (images) => `Alle ${images} genauso`,
+  convertDisks: (disks) => `Alle ${disks} Platten konvertieren`,
   allDone: (done, all) => `${done} von ${all} konvertiert`,
   notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
   someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,

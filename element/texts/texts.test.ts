@@ -82,6 +82,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     aside: each(names(name)),
     held: each(names(name)),
     convertAll: [[5]],
+    convertDisks: [[2]],
     joinDisks: [[2]],
     joined: [[2]],
     withoutDisks: each(names(name)),
