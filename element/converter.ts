@@ -208,9 +208,20 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (!figure) return;
     const { state, texts } = this.#session;
     const isOver = event.type !== 'pointerout' && canvas.matches('canvas');
+    const part = event.type === 'pointerout' ? null : canvas.closest<HTMLElement>('.part');
+    this.#lookAt(part);
     const range = isOver ? this.#painter.rangeAt(event.offsetX, event.offsetY) : undefined;
     showTip(figure, sceneOf(state, texts), range, event.offsetX, event.offsetY, texts);
   };
+
+  /** Makes all cells faint but those of a partition in the lane. */
+  #lookAt(part: HTMLElement | null): void {
+    const [start, size] = [Number(part?.dataset.offset), Number(part?.dataset.size)];
+    const isSame = this.#painter.lookedAt?.[0] === (part ? start : undefined);
+    if (isSame) return;
+    this.#painter.lookedAt = part ? [start, start + size] : undefined;
+    this.#paintPicture();
+  }
 
   /** Fades in what is new in a step; the picture stays. */
   #showStep(): void {
@@ -319,7 +330,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { texts } = this.#session;
     if (step !== 'empty' && !this.wholeWindow) return nothing;
     const [style, summary] = this.wholeWindow ? ['badge', texts.badge] : ['', texts.proof];
-    const help = html`<details class=${`help quiet more ${style}`}><summary>${summary}</summary>${texts.checkUploads}</details>`;
+    const help = html`<details class=${`help quiet more ${style}`}><summary>${summary.split(' · ').map((text, at) => html`${at > 0 ? html`<i>·</i>` : nothing}<span>${text}</span>`)}</summary>${texts.checkUploads}</details>`;
     return html`<slot name="help">${this.output ? nothing : help}</slot>`;
   }
 
@@ -328,8 +339,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#session.choose(fallback);
   };
 
-  #toggleLink = () => {
+  #toggleLink = async () => {
     this.linking = !this.linking;
+    await this.updateComplete;
+    this.renderRoot.querySelector<HTMLElement>('[name=address]')?.focus();
   };
 
   #takeSample = () =>

@@ -15,8 +15,8 @@ export const styles = css`
     --decant-bad: light-dark(#a3231c, #ff9d94);
     --decant-warning: light-dark(#fff4dc, #3a2f14);
     --decant-data: color-mix(in srgb, var(--decant-accent) 80%, light-dark(#000000, #ffffff));
-    --decant-layer-2: light-dark(#1f4a8a, #a9ccff);
-    --decant-layer-3: light-dark(#6d2f86, #e0bdf7);
+    --decant-layer-2: light-dark(#2f66b8, #7fb0f5);
+    --decant-layer-3: light-dark(#8a48a6, #c893ea);
     --decant-shadow: 0 1px 3px rgb(0 0 0 / 8%);
     --decant-radius: 1rem;
     --decant-radius-box: calc(var(--decant-radius) * 0.75);
@@ -32,7 +32,7 @@ export const styles = css`
     --decant-size-title: clamp(1.6em, 8cqi, 2.4em);
     --decant-size-heading: 1.4667em;
     --decant-size-small: 0.8667em;
-    --decant-line-height: 1.5;
+    --decant-line-height: 1.6;
     --decant-line-height-heading: 1.3;
     --decant-weight: 650;
     --decant-weight-button: 500;
@@ -48,7 +48,7 @@ export const styles = css`
   .element { container: decant / inline-size; flex: 1; display: flex; flex-direction: column; }
   /* The drop area takes the height that the page gives the element. */
   .first, .first .drop { flex: 1; }
-  .first { display: flex; }
+  .first { display: flex; max-height: 42em; }
   /* The width in a box that has none: as wide as two words far apart, which may wrap. */
   :host::before { content: '. .'; display: block; height: 0; overflow: hidden; visibility: hidden; word-spacing: 36em; }
   header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 calc(var(--decant-space) * 0.75); margin-bottom: var(--decant-space); }
@@ -59,6 +59,8 @@ export const styles = css`
   .head { display: flex; align-items: center; min-height: calc(var(--decant-control) * 0.9); margin-bottom: calc(var(--decant-space) * 0.5); }
   .head h2 { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5); }
   p { margin: calc(var(--decant-space) * 0.5) 0; overflow-wrap: anywhere; }
+  p, dd, .choice span { text-wrap: pretty; }
+  .drop > p, .help { text-wrap: balance; }
   .card {
     background: var(--decant-card);
     border: 1px solid var(--decant-line);
@@ -92,7 +94,7 @@ export const styles = css`
   }
   .tick { width: 1.5em; stroke: var(--decant-accent); stroke-width: 2; }
   .icon { width: 1.5em; stroke-width: 1.5; }
-  .links { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 calc(var(--decant-space) * 0.5); }
+  .links { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 calc(var(--decant-space) * 1.5); }
   button {
     display: inline-block;
     min-height: var(--decant-control);
@@ -108,7 +110,10 @@ export const styles = css`
   button:hover { border-color: var(--decant-accent); }
   .primary { background: var(--decant-accent); border-color: var(--decant-accent); color: var(--decant-on-accent); font-weight: var(--decant-weight); }
   .first .primary { padding-inline: calc(var(--decant-space) * 2); }
-  button:disabled, button[aria-disabled='true'] { opacity: 0.5; cursor: default; }
+  button:disabled, button[aria-disabled='true'] { opacity: 0.7; cursor: default; }
+  .primary:hover { background: color-mix(in srgb, var(--decant-accent) 88%, var(--decant-ink)); }
+  :is(.tile, .choice):not(:has(:disabled)):hover { border-color: var(--decant-accent); }
+  summary:hover { color: var(--decant-accent); }
   .link { color: var(--decant-accent); text-decoration: underline; text-underline-offset: 0.2em; }
   button.link { border-color: transparent; }
   :focus-visible { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
@@ -116,7 +121,7 @@ export const styles = css`
   .actions { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin-top: calc(var(--decant-space) * 1.25); }
   /* Where colours are forced, a link has a border. */
   @media not (forced-colors: active) {
-    .actions .link:only-child { padding-inline: 0; }
+    .actions .link:only-child, .more > .link { padding-inline: 0; }
   }
   dt, .quiet { color: var(--decant-quiet); }
   a { color: var(--decant-accent); }
@@ -127,28 +132,25 @@ export const styles = css`
   .tile .icon { grid-row: span 2; color: var(--decant-quiet); }
   .tile:has(:checked) .icon { color: var(--decant-accent); }
   .tile .quiet { font-size: var(--decant-size-small); }
+  .tile:not(:has(.icon)) { grid-template-columns: 1fr; }
   button.tile { grid-template-columns: 1fr; text-align: center; }
+  button.tile[aria-expanded='true'] { background: var(--decant-soft); }
   .tile input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: inherit; }
   .tile:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); box-shadow: inset 0 0 0 1px var(--decant-accent); }
   .tile:has(:checked) .icon + span { font-weight: var(--decant-weight); }
-  .tile:has(:disabled) { opacity: 0.5; cursor: default; }
+  .tile:has(:disabled) { border-style: dashed; background: none; color: var(--decant-quiet); cursor: default; }
   .tile:has(:focus-visible) { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
-  @media (forced-colors: active) {
-    .tile:has(:checked) { border-width: 3px; }
-    .edge { background: GrayText; }
-    .edge.full, ::-webkit-progress-value { background: Highlight; }
-    progress[value]::-moz-progress-bar { background: Highlight; }
-    /* Visible also where it is not converted yet. */
-    .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
-  }
   .made { margin: var(--decant-space) 0 0; }
   .made p { margin: 0; }
   .made strong { font-weight: var(--decant-weight); }
-  .made p:has(button) { min-height: var(--decant-control); align-content: center; }
-  .made button { min-height: 0; padding: calc(var(--decant-space) * 0.25) 0; border: 0; }
+  .made button { min-height: 0; margin-block: calc(var(--decant-space) * -0.25); padding: calc(var(--decant-space) * 0.25) 0; border: 0; }
   /* The main button stays in sight while the choices above it are long. */
   .line { position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin: calc(var(--decant-space) * 0.5) 0; padding: calc(var(--decant-space) * 0.25) 0; background: var(--decant-card); }
-  .line button { flex: 1 1 auto; }
+  .line button { flex: 1 1 0; }
+  .line::before { content: ''; position: absolute; inset: auto 0 100%; height: 1em; background: linear-gradient(transparent, var(--decant-card)); pointer-events: none; }
+  /* A question has its own button. */
+  .asking ~ .line { position: static; }
+  .asking ~ .line::before { content: none; }
   /* The browsers' own bars differ: in Firefox, the rest of a dark one is white. */
   progress { display: block; width: 100%; accent-color: var(--decant-accent); }
   progress[value] { appearance: none; border: 0; overflow: hidden; forced-color-adjust: none; }
@@ -156,15 +158,24 @@ export const styles = css`
   ::-webkit-progress-value { background: var(--decant-accent); }
   progress[value]::-moz-progress-bar { background: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: 1.5em; font-variant-numeric: tabular-nums; }
-  .numbers strong { min-width: 4ch; }
-  .drop details { max-width: 36em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }
-  .drop summary { min-height: 0; text-align: center; }
+  .numbers strong { min-width: 3ch; }
+  .drop details { max-width: 44em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }
+  .drop summary { min-height: 2em; text-align: center; }
   .help { margin: calc(var(--decant-space) * 0.75) 0 0; text-align: center; font-size: var(--decant-size-small); }
+  .badge span { white-space: nowrap; }
+  .badge i { margin-inline: calc(var(--decant-space) * 0.4); font-style: normal; }
+  .badge[open] summary { margin-bottom: calc(var(--decant-space) * 0.25); }
   .badge summary { display: inline-block; min-height: 0; padding: calc(var(--decant-space) * 0.25) var(--decant-space); border: 1px solid var(--decant-line); border-radius: var(--decant-radius); background: var(--decant-card); text-wrap: balance; }
   .picture { margin: 0; }
-  .lane { position: relative; height: 1.75em; margin-bottom: calc(var(--decant-space) * 0.25); font-size: var(--decant-size-small); }
+  .below { padding-top: var(--decant-space); }
+  .below > :first-child { margin-top: 0; }
+  /* The button that stays in sight does not cover what has the focus. */
+  .below :is(input, select, summary, button) { scroll-margin-bottom: calc(var(--decant-space) * 5); }
+  .below .choice input { scroll-margin-bottom: calc(var(--decant-space) * 10); }
+  .lane { position: relative; height: 1.75em; margin-bottom: calc(var(--decant-space) * 0.5); font-size: var(--decant-size-small); }
   .part { position: absolute; height: 100%; overflow: hidden; border-inline-end: 2px solid var(--decant-card); }
-  .part span { display: block; height: 100%; padding-inline: calc(var(--decant-space) * 0.4); border-radius: var(--decant-radius-mark); background: var(--decant-soft); overflow: hidden; white-space: nowrap; text-overflow: ellipsis; align-content: center; }
+  .part:last-child { border-inline-end: 0; }
+  .part span { display: block; height: 100%; padding-inline: calc(var(--decant-space) * 0.4); border-bottom: 2px solid var(--decant-edge); border-radius: var(--decant-radius-mark); background: var(--decant-soft); overflow: hidden; white-space: nowrap; text-overflow: ellipsis; align-content: center; }
   .cells { position: relative; height: 174px; }
   .picture canvas { display: block; width: 100%; }
   .tip { position: absolute; z-index: 1; max-width: 100%; padding: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.5); border-radius: var(--decant-radius-mark); background: var(--decant-ink); color: var(--decant-card); font-size: var(--decant-size-small); pointer-events: none; }
@@ -172,6 +183,8 @@ export const styles = css`
   .edge.full { background: var(--decant-accent); }
   .picture figcaption { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.15) var(--decant-space); margin-top: calc(var(--decant-space) * 0.35); font-size: var(--decant-size-small); color: var(--decant-quiet); }
   figcaption.unknown { visibility: hidden; }
+  .blank .lane, .blank figcaption { display: none; }
+  .blank .cells { height: 38px; }
   figcaption span { display: inline-flex; align-items: center; gap: calc(var(--decant-space) * 0.4); overflow-wrap: anywhere; }
   .swatch { flex: none; width: 0.75em; height: 0.75em; border-radius: var(--decant-radius-mark); forced-color-adjust: none; }
   .layer-0 { background: var(--decant-data); }
@@ -197,7 +210,7 @@ export const styles = css`
   }
   .over p { font-size: var(--decant-size-heading); font-weight: var(--decant-weight); }
   details { margin: calc(var(--decant-space) * 0.5) 0; }
-  summary { min-height: var(--decant-control); align-content: center; cursor: pointer; }
+  summary { width: fit-content; min-height: var(--decant-control); align-content: center; border-radius: var(--decant-radius-mark); cursor: pointer; }
   .field { display: grid; gap: calc(var(--decant-space) * 0.25); margin: calc(var(--decant-space) * 0.75) 0; }
   .field + :is(.quiet, .bad) { margin: calc(var(--decant-space) * -0.5) 0 calc(var(--decant-space) * 0.75); }
   .field > span { color: var(--decant-quiet); }
@@ -211,11 +224,12 @@ export const styles = css`
     color: inherit;
     font: inherit;
   }
-  select { text-overflow: ellipsis; }
+  select { padding-inline: calc(var(--decant-space) * 0.5) calc(var(--decant-space) * 0.75); text-overflow: ellipsis; }
   ::placeholder { color: var(--decant-quiet); opacity: 1; }
   input[aria-invalid] { border: 2px solid var(--decant-bad); }
   .name { overflow-wrap: anywhere; }
   ul.notice { margin: calc(var(--decant-space) * 0.75) 0; padding-inline-start: calc(var(--decant-space) * 2); }
+  ul.notice:has(> :only-child) { padding-inline-start: calc(var(--decant-space) * 0.9); list-style: none; }
   /* The border shows where colours are forced, and backgrounds are not. */
   .notice { padding: calc(var(--decant-space) * 0.6) calc(var(--decant-space) * 0.9); border: 1px solid transparent; border-radius: var(--decant-radius-control); background: var(--decant-warning); }
   .good { color: var(--decant-accent); font-weight: var(--decant-weight); }
@@ -252,11 +266,13 @@ export const styles = css`
   /* A word that is too long is scrolled to. */
   .word { white-space: nowrap; }
   code { min-width: 0; padding-block: calc(var(--decant-space) * 0.5); overflow-x: auto; font-family: var(--decant-font-command); font-size: var(--decant-size-small); }
-  .value { max-width: 100%; padding: 0 calc(var(--decant-space) * 0.25); border: 1px solid var(--decant-accent); border-radius: var(--decant-radius-mark); background: var(--decant-soft); color: inherit; font: inherit; field-sizing: content; }
+  .value { max-width: 100%; padding: 0 calc(var(--decant-space) * 0.25); border: 1px solid var(--decant-accent); border-radius: var(--decant-radius-mark); background: var(--decant-soft); color: inherit; font: inherit; min-height: 24px; field-sizing: content; }
   .value::placeholder { color: var(--decant-accent); }
   .next .actions { margin-block: calc(var(--decant-space) * 0.5); }
   .narrow span { color: transparent; }
   .queue { margin-top: calc(var(--decant-space) * 1.5); }
+  details + .actions { margin-top: 0; }
+  .queue .link { padding-inline: 0; }
   .queue h2 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
   .queue ol { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
   .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: 3em; padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
@@ -283,14 +299,31 @@ export const styles = css`
   @container decant (min-width: 40em) {
     .cells { height: 178px; }
     .tile { grid-template-columns: 1fr; }
-    .tile .icon { grid-row: auto; margin-bottom: calc(var(--decant-space) * 0.25); }
+    label.tile { align-content: start; }
+    .tile .icon { grid-row: auto; margin-bottom: calc(var(--decant-space) * 0.25); margin-inline-start: calc(var(--decant-space) * -0.2); }
+  }
+  @media (forced-colors: active) {
+    .tile:has(:checked) { border-width: 3px; }
+    .edge { background: GrayText; forced-color-adjust: none; }
+    .edge.full, ::-webkit-progress-value { background: Highlight; }
+    progress[value]::-moz-progress-bar { background: Highlight; }
+    /* Visible also where it is not converted yet. */
+    .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
   }
   @container decant (max-width: 26em) {
-    .actions button, .line button { width: 100%; }
-    .head { min-height: calc(var(--decant-control) * 1.4); }
+    .actions button { width: 100%; }
+    .head { min-height: calc(var(--decant-size) * 1.4667 * 2.6); }
+    .numbers { min-height: calc(3.2em + var(--decant-space) * 0.25); }
+    .numbers span:last-child { flex-basis: 100%; }
+    .made p:has(button) { min-height: 3.2em; }
+    .with-button button { flex: 1 0 auto; }
+    .badge i { display: none; }
+    .badge summary { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 var(--decant-space); margin-inline: auto; }
+    .actions .link { padding-inline: 0; text-align: start; }
     dl div { grid-template-columns: 1fr; gap: 0; }
     .next li:not(.comment) { grid-template-columns: auto 1fr; }
-    .next li button { grid-column: 1 / -1; }
+    .next li:not(.comment) { padding-inline: calc(var(--decant-space) * 0.5); }
+    .next li button { grid-column: 2; justify-self: end; }
     .queue li { display: grid; grid-template-columns: 1fr auto; }
     .queue .name + span { grid-row: 2; }
     .queue .quiet + .item-actions { grid-area: 1 / 2 / 3; }

@@ -162,7 +162,7 @@ test(
     renameSync(join(vm, 'disk.vmdk.000000002'), join(folder, 'disk.vmdk.000000002'));
     await drop(page, vm);
     await expect(
-      page.getByText("'disk.vmdk.000000002', a part of a disk of the virtual machine, is missing").first(),
+      page.getByText('disk.vmdk.000000002, a part of the file, is missing. Add all parts together.').first(),
     ).toBeVisible();
   },
 );

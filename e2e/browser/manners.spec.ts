@@ -215,8 +215,8 @@ test('the picture stays where it is from step to step', { tag: '@full' }, async 
   const note = async () =>
     places.add(
       await page.locator('.cells').evaluate((cells) => {
-        const { left, top, width, height } = cells.getBoundingClientRect();
-        return [left, top + scrollY, width, height].join();
+        const { left, top, width } = cells.closest('.picture')!.getBoundingClientRect();
+        return [left, top + scrollY, width].join();
       }),
     );
   await choose(page, images.partitioned());

@@ -16,13 +16,13 @@ test('an image from nginx over HTTP/2, of another origin', { tag: '@full' }, asy
   try {
     await page.goto(`${servers.isolated.url}/blank`);
     await loadApi(page);
-    const verified = await page.evaluate(async (url) => {
+    const sourceVerified = await page.evaluate(async (url) => {
       const image = await window.decant.open(new URL(url));
       const result = await image.convert({ opfs: 'out.raw' });
       await image.close();
-      return result.verified;
+      return result.sourceVerified;
     }, `${nginx.https}/disk.qcow2`);
-    expect(verified).toBe(true);
+    expect(sourceVerified).toBe(true);
     expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
     const fewest = statSync(images.zlib()).size / (4 << 20);
     await expect.poll(() => nginx.served().filter(({ status }) => status === 206).length).toBeGreaterThan(fewest);

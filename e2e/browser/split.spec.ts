@@ -30,7 +30,7 @@ test('parts that are dropped together are one image', async ({ page }, testInfo)
   await page.goto('/');
   await choose(page, parts[0]!, parts[2]!);
   await expect(page.locator('.card')).toContainText(
-    'disk.vmdk.002 is missing, a part of the file. Add all parts together.',
+    'disk.vmdk.002, a part of the file, is missing. Add all parts together.',
   );
   // The first one alone.
   await page.goto('/');

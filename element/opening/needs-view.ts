@@ -94,8 +94,8 @@ function passwordForm(need: Need, wrong: boolean, canAssume: boolean, controls: 
         />
       </label>
       ${canAssume ? html`<label class="check"><input name="assume" type="checkbox" /> ${texts.assume}</label>` : nothing}
-      <div class="actions"><button class="primary" part="button primary">${texts.unlock}</button></div>
       <p class="quiet">${texts.passwordHint}</p>
+      <div class="actions"><button class="primary" part="button primary">${texts.unlock}</button></div>
     </form>
   `;
 }

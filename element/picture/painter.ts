@@ -12,9 +12,11 @@ const RADIUS = 2;
 const FADE = 300;
 
 /** The opacity of a cell that is not converted yet, during a conversion. */
-const WAITING = 0.28;
+const WAITING = 0.45;
 /** The opacity of a cell whose content is not known. */
 const UNKNOWN = 0.5;
+/** The factor for the opacity of cells outside of the range that is looked at. */
+const ASIDE = 0.3;
 /** The opacity of compressed data: a lighter tint. */
 const COMPRESSED = 0.74;
 
@@ -67,6 +69,8 @@ const opacityOf = (content: Content, done: number): number => {
 /** A cell as it is on the screen, and as it will be. */
 interface Cell {
   colour: string;
+  /** Whether it has a hole, so that it is told apart without its colour. */
+  isHollow: boolean;
   shown: number;
   /** The opacity at the start of its change. */
   from: number;
@@ -82,6 +86,8 @@ export class Painter {
   #look = '';
   #cells: Cell[] = [];
   #frame = 0;
+  /** The range of the disk that the person looks at. All other cells are faint. */
+  lookedAt: [start: number, end: number] | undefined;
 
   /** Draws `picture` in `figure`, in the current colours of its legend. Without a picture, nothing is known of any cell. */
   paint(figure: HTMLElement, picture: DiskPicture | undefined): void {
@@ -125,18 +131,26 @@ export class Painter {
     for (let at = 0; at < count; at += 1) {
       const { content, layer, done } = this.#picture?.summary(...rangeOf(at, count, this.#picture.size)) ?? NOTHING;
       const colour = colours.get(colourOf(content, layer)) ?? 'gray';
-      const to = opacityOf(content, done);
+      const to = opacityOf(content, done) * (this.#isAside(at, count) ? ASIDE : 1);
       const cell = this.#cells[at];
-      if (!cell) this.#cells[at] = { colour, shown: to, from: to, to, since: 0 };
+      const isHollow = content === 'lost';
+      if (!cell) this.#cells[at] = { colour, isHollow, shown: to, from: to, to, since: 0 };
       else if (cell.to !== to || cell.colour !== colour)
         this.#cells[at] = {
           colour,
+          isHollow,
           shown: cell.shown,
           from: isSudden ? to : cell.shown,
           to,
           since: isSudden ? 0 : now,
         };
     }
+  }
+
+  #isAside(at: number, count: number): boolean {
+    if (!this.lookedAt || !this.#picture) return false;
+    const [start, end] = rangeOf(at, count, this.#picture.size);
+    return end <= this.lookedAt[0] || start >= this.lookedAt[1];
   }
 
   /** Draws the cells that change, and goes on until none does. */
@@ -162,6 +176,7 @@ export class Painter {
       context.beginPath();
       context.roundRect(x, y, width, height, radius);
       context.fill();
+      if (cell.isHollow) context.clearRect(x + width / 3, y + height / 3, width / 3, height / 3);
     }
     if (isMoving) this.#frame = requestAnimationFrame(() => this.#draw(context));
   }

@@ -25,7 +25,7 @@ const MOST_ROWS = 16;
 
 /** The canvas and the lane are painted after they are rendered. */
 export const pictureView = (scene: Scene, texts: AllTexts): TemplateResult => html`
-  <figure class="picture" part="picture">
+  <figure class=${scene.picture || scene.work !== undefined ? 'picture' : 'picture blank'} part="picture">
     <div class="lane" aria-hidden="true">${partsOf(scene).map((part) => laneView(part, texts))}</div>
     <div class="cells">
       <canvas role="img" aria-label=${texts.picture.label(scene.share)}></canvas>
@@ -123,5 +123,6 @@ export function showTip(
   tip.textContent = texts.picture.cell(start, content, part, name);
   const most = figure.clientWidth - tip.offsetWidth;
   tip.style.left = `${Math.max(0, Math.min(x - tip.offsetWidth / 2, most))}px`;
-  tip.style.top = `${y - tip.offsetHeight - 12}px`;
+  // Below the pointer in the first rows: above them are the names of partitions.
+  tip.style.top = `${y < 2 * tip.offsetHeight ? y + 16 : y - tip.offsetHeight - 12}px`;
 }

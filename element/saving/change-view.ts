@@ -13,8 +13,8 @@ import { canReadBack } from '../ways/verifying.js';
 import { snapshotPicker } from './details-view.js';
 
 export const changeFields = (state: Step<'ready'>, controls: Controls): TemplateResult => html`
-  ${state.others.length > 0 ? nothing : diskFields(state, controls)}
   ${state.way === 'host' ? nothing : placeFields(state, controls)}
+  ${state.others.length > 0 ? nothing : diskFields(state, controls)}
   ${verifyBox(state, controls)}
 `;
 

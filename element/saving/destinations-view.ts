@@ -24,7 +24,7 @@ export function placesView(state: Step<'ready'>, controls: Controls): TemplateRe
     <fieldset class="more">
       <legend>${texts.where}</legend>
       <div class="tiles">
-        ${first.map((one) => tile(one, state, controls))}
+        ${first.map((one) => tile(one, state, controls, placeIcon(one.name)))}
         ${
           others.length > 0
             ? html`<button type="button" class="tile" part="tile" aria-expanded=${isListed ? 'true' : 'false'} @click=${() => chooser.listPlaces(!isListed)}>${texts.morePlaces}</button>`
@@ -47,7 +47,7 @@ function listView(listed: Destination[], state: Step<'ready'>, controls: Control
     <input name="place-search" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${chooser.placeSearch} @input=${search} />
     ${
       listed.length > 0
-        ? html`<div class="tiles">${listed.map((one) => tile(one, state, controls))}</div>`
+        ? html`<div class="tiles">${listed.map((one) => tile(one, state, controls, nothing))}</div>`
         : html`<p class="quiet">${texts.noPlace}</p>`
     }
   `;
@@ -69,7 +69,12 @@ function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
   );
 }
 
-function tile(one: Destination, { destination, choosingTarget }: Step<'ready'>, controls: Controls): TemplateResult {
+function tile(
+  one: Destination,
+  { destination, choosingTarget }: Step<'ready'>,
+  controls: Controls,
+  icon: TemplateResult | typeof nothing,
+): TemplateResult {
   const { texts } = controls;
   const { name, output, isLast } = one;
   const label = texts.placeLabel(one);
@@ -86,7 +91,7 @@ function tile(one: Destination, { destination, choosingTarget }: Step<'ready'>, 
         ?disabled=${output.refusal !== undefined || choosingTarget}
         @change=${() => controls.chooser.selectDestination(one)}
       />
-      ${placeIcon(name)}
+      ${icon}
       <span id=${`place-${name}`}>${label}</span>
       <span class="quiet" id=${`format-${name}`}>${[format === label ? output.extension : format, isLast && texts.lastUsed].filter(Boolean).join(' · ')}</span>
     </label>

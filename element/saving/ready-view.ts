@@ -23,8 +23,8 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
     ${destinations.length > 0 ? placesView(state, controls) : nothing}
     ${placesProblem ? noticeView(placesProblem) : nothing}
     ${offerView(state, controls)}
-    ${convertLine(state, controls)}
     ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
+    ${convertLine(state, controls)}
     ${waitingView(controls)}
     ${state.asking ? askingView(state.asking, controls) : nothing}
     <details class="fold more">
@@ -44,18 +44,21 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { destination } = state;
   const why = obstacleOf(state, texts);
-  const hasFit = destination && !controls.opening?.snapshot && !controls.isSalvage && fits(state.image, destination);
   return html`
     <div class="made">
       <p><strong class="name">${shownText(state.name)}</strong>${costOf(state, texts)}</p>
       ${changeView(state, controls)}
-      ${hasFit ? html`<p class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</p>` : nothing}
+      ${destination && hasFit(state, controls) ? html`<p class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</p>` : nothing}
       ${state.reason ? html`<p class="quiet">${spoken(state.reason)}</p>` : nothing}
       ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
     </div>
     <div class="line">${convertButtons(state, why, controls)}</div>
   `;
 }
+
+/** Whether the image itself can be used in the place. */
+const hasFit = ({ image, destination }: Step<'ready'>, { opening, isSalvage }: Controls): boolean =>
+  destination !== undefined && !opening?.snapshot && !isSalvage && fits(image, destination);
 
 /** Why the person cannot convert now. */
 function obstacleOf(state: Step<'ready'>, texts: AllTexts): string | undefined {
@@ -75,7 +78,8 @@ function convertButtons(state: Step<'ready'>, why: string | undefined, controls:
   const convertsAll = waiting > 0 && state.way !== 'dialog';
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
-  const style = (isFirst: boolean) => (isFirst && !questionLeadsOn && !quickFormat(state) ? 'primary' : '');
+  const isMain = !questionLeadsOn && !quickFormat(state) && !hasFit(state, controls);
+  const style = (isFirst: boolean) => (isFirst && isMain ? 'primary' : '');
   const [all, one] = [style(!joins), style(!joins && !convertsAll)];
   const name = joins ? texts.convertDisk : texts.convert;
   return [

@@ -45,3 +45,14 @@ export const holds = (room: number | undefined): string => {
   if (room === undefined) return 'This window cannot store the disk';
   return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
 };
+
+/** What it costs to write a disk of `disk` bytes to a picked place. */
+export const pickedCost = (cost: SaveCost, disk: number): string => {
+  const { space, atLeast, takesHours } = cost;
+  const takes = takesHours ? ` At the end, the browser checks all ${size(disk)}: ${checking(disk)}.` : time(cost);
+  if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
+  return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the size of its data.${takes}`;
+};
+
+/** What it costs to download it. */
+export const downloadCost = (cost: SaveCost, disk: number): string => `Takes the full ${size(disk)}.${time(cost)}`;

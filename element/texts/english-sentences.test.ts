@@ -29,7 +29,7 @@ test.each<[string, Fields, string]>([
   [
     'missing-file',
     { file: 'disk.002', neededBy: 'disk.001', role: 'part' },
-    'disk.002 is missing, a part of the file. Add all parts together.',
+    'disk.002, a part of the file, is missing. Add all parts together.',
   ],
   ['missing-file', { file: 'disk.vmdk' }, 'Also add disk.vmdk.'],
   ['descriptor-missing', {}, 'This is a part of a VMDK. Add its descriptor, a small .vmdk file, together with it.'],

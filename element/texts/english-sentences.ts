@@ -27,7 +27,7 @@ export function englishErrors({ size }: Units): Sentences {
     'maybe-extent':
       'Its format is not known. If it is a part of a VMDK, add the descriptor, a small .vmdk file, together with it.',
     'missing-file': ({ file, neededBy, role }) => {
-      if (role === 'part') return `${name(file)} is missing, a part of the file. Add all parts together.`;
+      if (role === 'part') return `${name(file)}, a part of the file, is missing. Add all parts together.`;
       return neededBy === undefined ? `Also add ${name(file)}.` : `Also add ${name(file)}: ${name(neededBy)} needs it.`;
     },
     'later-part': ({ first }) =>

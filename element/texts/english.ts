@@ -5,14 +5,15 @@ import type { AllTexts, Failed } from '../types.texts.js';
 import {
   about,
   checking,
+  downloadCost,
   duration,
   exactSize,
   holds,
+  pickedCost,
   roughly,
   size,
   space,
   speed,
-  time,
   timeValue,
   units,
 } from './english-amounts.js';
@@ -298,13 +299,8 @@ export const english: AllTexts = {
     host: 'Let this page save it',
   },
   toWay: { folder: 'to a folder you pick', dialog: "with the browser's save dialog", download: 'to your downloads' },
-  pickedCost: (cost, disk) => {
-    const { space, atLeast, takesHours } = cost;
-    const takes = takesHours ? ` At the end, the browser checks all ${size(disk)}: ${checking(disk)}.` : time(cost);
-    if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
-    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the size of its data.${takes}`;
-  },
-  downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
+  pickedCost,
+  downloadCost,
   folderChosen: (name) => `Folder: ${shownText(name)}`,
   otherFolder: 'Pick another folder',
   asBefore: 'As you chose last time.',

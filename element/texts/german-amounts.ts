@@ -40,3 +40,14 @@ export const holds = (room: number | undefined): string => {
   if (room === undefined) return 'Dieses Fenster kann die Platte nicht speichern';
   return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
 };
+
+/** What it costs to write a disk of `disk` bytes to a picked place. */
+export const pickedCost = (cost: SaveCost, disk: number): string => {
+  const { space, atLeast, takesHours } = cost;
+  const takes = takesHours ? ` Am Ende prüft der Browser alle ${size(disk)}: ${checking(disk)}.` : time(cost);
+  if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
+  return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
+};
+
+/** What it costs to download it. */
+export const downloadCost = (cost: SaveCost, disk: number): string => `Belegt die vollen ${size(disk)}.${time(cost)}`;

@@ -2,7 +2,19 @@
 
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts } from '../types.texts.js';
-import { about, checking, duration, exactSize, holds, roughly, size, space, time, units } from './german-amounts.js';
+import {
+  about,
+  checking,
+  downloadCost,
+  duration,
+  exactSize,
+  holds,
+  pickedCost,
+  roughly,
+  size,
+  space,
+  units,
+} from './german-amounts.js';
 import { germanMessages } from './german-messages.js';
 import { clause } from './wording.js';
 
@@ -293,13 +305,8 @@ export const german: AllTexts = {
     host: 'Von dieser Seite speichern lassen',
   },
   toWay: { folder: 'in einen Ordner Ihrer Wahl', dialog: 'mit dem Speicherdialog', download: 'zu Ihren Downloads' },
-  pickedCost: (cost, disk) => {
-    const { space, atLeast, takesHours } = cost;
-    const takes = takesHours ? ` Am Ende prüft der Browser alle ${size(disk)}: ${checking(disk)}.` : time(cost);
-    if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
-    return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
-  },
-  downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
+  pickedCost,
+  downloadCost,
   folderChosen: (name) => `Ordner: ${shownText(name)}`,
   otherFolder: 'Anderen Ordner auswählen',
   asBefore: 'Wie beim letzten Mal gewählt.',
