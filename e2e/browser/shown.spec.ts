@@ -46,6 +46,7 @@ for (const [place, tag] of [
     for (const name of [NASTY, LONG.slice(0, room)]) {
       await page.goto('/');
       await choose(page, 'image.qcow2', make(name));
+      if (place === 'snapshot') await expect(page.getByLabel('State of the disk')).toBeVisible();
       const shown = name === NASTY ? NASTY_SHOWN : 'x'.repeat(46);
       await expect.poll(async () => (await textsOf(page)).some((text) => text.includes(shown))).toBe(true);
       await check(page);

@@ -10,7 +10,7 @@ import { openHost } from '../support/host-page.js';
 import { images, qemuImg } from '../support/images.js';
 import { choose, dragOver } from '../support/page.js';
 
-test.use({ opensFolds: false, serviceWorkers: 'block', viewport: { width: 900, height: 640 }, colorScheme: 'light' });
+test.use({ opensFolds: false, serviceWorkers: 'block', viewport: { width: 900, height: 1000 }, colorScheme: 'light' });
 
 /** The dialog of a console. */
 const STYLE = `
@@ -101,7 +101,7 @@ test('compact, in a dialog', async ({ page, servers }, testInfo) => {
   await page.setViewportSize({ width: 560, height: 400 });
   await openHost(page, servers.isolated, dialog, script);
   await choose(page, appliance(testInfo.outputPath('web.vmdk')));
-  await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
+  await expect(page.locator('.lane').getByText('ext4')).toBeAttached();
   await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
   await shoot(page, 'steps/compact.webp', false);
 });
