@@ -76,7 +76,7 @@ const globalTypes = (name) =>
 /** The types of `decant/element`, which refer to the package's. */
 function elementTypes(dist) {
   run('Compiling TypeScript', bin('tsc'), ['-p', 'element']);
-  const files = ['types.texts', 'types.element', 'index'].map((name) =>
+  const files = ['types.texts-results', 'types.texts', 'types.element', 'index'].map((name) =>
     readFileSync(join(DECLARATIONS, 'element', `${name}.d.ts`), 'utf8'),
   );
   const taken = files.flatMap((text) => [...text.matchAll(/^import type \{ (.*) \} from 'decant';$/gm)]);

@@ -1,10 +1,14 @@
 // Sizes, speeds and times in English.
 
-import type { SaveCost, SaveMethod } from '../types.texts.js';
+import type { SaveCost } from '../types.texts.js';
+import type { SaveMethod } from '../types.texts-results.js';
 import { checkTime, LEAST_ROOM, unitsOf } from './wording.js';
 
 export const units = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 export const { size, exactSize, duration } = units;
+
+/** A part of a whole, rounded down: 100% only at the end. */
+export const percent = (share: number): string => `${Math.floor(share * 100)}%`;
 
 /** A time that is only estimated. */
 export const roughly = (seconds: number): string => {
