@@ -1,13 +1,13 @@
 // Images in compressed files that are read in place: the right bytes at any position, without a temporary file.
 
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32, deflateRawSync } from 'node:zlib';
 import type * as Decant from '../../dist/node.js';
 import { decant, run } from '../support/command.js';
-import { hashFile, images, qemuImg, small } from '../support/images.js';
+import { cached, hashFile, images, qemuImg, small } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 
 const api = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
@@ -23,6 +23,17 @@ const longer = (path: string) => `{ cat '${path}'; head -c ${LONG} /dev/zero; }`
 function packed(folder: string, name: string, script: string): string {
   execFileSync('bash', ['-eo', 'pipefail', '-c', `(${script}) > '${name}'`], { cwd: folder });
   return join(folder, name);
+}
+
+/** A copy in `folder` of the image in blocks of xz, which several tests read. */
+function blocksOfXz(folder: string): string {
+  const script = `${longer(images.plain())} | xz -0 -T2 --block-size=4MiB`;
+  const made = cached('blocks.xz', (path) => {
+    packed('.', path, script);
+  });
+  const file = join(folder, 'blocks.xz');
+  copyFileSync(made, file);
+  return file;
 }
 
 /** `content` in BGZF, with the empty block at its end. */
@@ -71,7 +82,7 @@ type Case = [name: string, make: (folder: string) => string | Buffer, container:
 
 // The unit tests of the core read every kind of index in the short run, too.
 const PACKED: Case[] = [
-  ['blocks.xz', () => `${longer(images.plain())} | xz -0 -T2 --block-size=4MiB`, 'xz', {}],
+  ['blocks.xz', (folder) => readFileSync(blocksOfXz(folder)), 'xz', {}],
   ['streams.xz', () => `${inPieces(images.zlib(), 'xz -0c')}; head -c 64 /dev/zero`, 'xz', FULL],
   [
     'sha.xz',
@@ -141,7 +152,7 @@ test('a block that is too large is refused with the size of the content', async 
 const FIRST_BLOCK = 12;
 
 test('damage is reported as that, when its unit is read', async ({ folder }) => {
-  const file = packed(folder, 'a.xz', `${longer(images.plain())} | xz -0 -T2 --block-size=4MiB`);
+  const file = blocksOfXz(folder);
   const bytes = readFileSync(file);
   bytes[FIRST_BLOCK + 100_000]! ^= 1;
   writeFileSync(file, bytes);
@@ -197,7 +208,7 @@ test('parts of unknown size are measured with progress, and a cancel ends it', a
 });
 
 test('a closed image, a cancel and a changed file end in place reading', async ({ folder }) => {
-  const file = packed(folder, 'a.xz', `${longer(images.plain())} | xz -0 -T2 --block-size=4MiB`);
+  const file = blocksOfXz(folder);
   const cancelled = new AbortController();
   const opening = api.open(file, { signal: cancelled.signal });
   cancelled.abort();

@@ -54,7 +54,7 @@ export function cached(name: string, make: (path: string) => void): string {
 }
 
 /** The folder `name` with several files, made by `make` unless it is there. */
-function cachedFolder(name: string, make: (path: string) => void): string {
+export function cachedFolder(name: string, make: (path: string) => void): string {
   const path = join(folder, name);
   if (existsSync(path)) return path;
   const temporary = `${path}.${process.pid}`;
