@@ -22,11 +22,11 @@ interface Row {
 const SHORT: Row[] = [
   { isolated: true, engine: 'threads', workers: 2, image: 'plain', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 2, image: 'zlib', route: 'download' },
-  { isolated: true, engine: 'workers', workers: 2, image: 'zlib', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 2, image: 'luks', route: 'handle' },
 ];
 
 const FULL: Row[] = [
+  { isolated: true, engine: 'workers', workers: 2, image: 'zlib', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 3, image: 'scattered', route: 'handle' },
   { isolated: false, engine: 'workers', workers: 2, image: 'zlib', route: 'download' },
   { isolated: true, engine: 'threads', workers: 1, image: 'zlib', route: 'opfs' },

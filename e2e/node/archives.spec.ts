@@ -11,6 +11,7 @@ import { diskUsage, expectSame, flush, hashFile, sparse, splitVmdk } from '../su
 import { expect, test } from '../support/node.js';
 import { ova } from '../support/ova.js';
 import { serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 test.afterAll(() => decant.dispose());
@@ -22,12 +23,14 @@ const sh = (folder: string, script: string) => execFileSync('sh', ['-ec', script
 
 test('sparse members are read, and their holes stay holes', ({ folder }) => {
   const { raw } = sparse(64 * MIB);
-  for (const [name, options] of [
+  const all = [
     ['a.tar', '--format=oldgnu -Scf'],
+    ['d.tar.gz', '--format=posix -Sczf'],
     ['b.tar', '--format=posix -Scf'],
     ['c.tar.gz', '--format=oldgnu -Sczf'],
-    ['d.tar.gz', '--format=posix -Sczf'],
-  ] as const) {
+  ] as const;
+  // Each format, and each way of reading, once.
+  for (const [name, options] of all.slice(0, byScope({ short: 2, full: 4 }))) {
     sh(folder, `tar ${options} ${name} -C '${dirname(raw)}' '${basename(raw)}'`);
     const output = join(folder, `${name}.raw`);
     expect(command('convert', join(folder, name), output), name).toMatchObject({ status: 0 });
@@ -145,7 +148,8 @@ test('a disk is chosen in an archive that is unpacked first, or all are converte
   const pack = "import zipfile; zipfile.ZipFile('a.zip', 'w', zipfile.ZIP_DEFLATED).write('a.tar')";
   sh(folder, `tar -cf a.tar disk.img second.img; tar -czf a.tar.gz disk.img second.img; python3 -c "${pack}"`);
   sh(folder, 'echo text > README; tar -cf b.tar README a.tar.gz');
-  for (const name of ['a.tar.gz', 'a.zip', 'b.tar']) {
+  // One of them is also in the last one.
+  for (const name of byScope({ short: ['a.zip', 'b.tar'], full: ['a.tar.gz', 'a.zip', 'b.tar'] })) {
     const [path, output] = [join(folder, name), join(folder, 'out')];
     expect(command('convert', '--disk', 'second.img', path, output), name).toMatchObject({ status: 0 });
     expectSame(output, join(folder, 'second.img'));

@@ -18,8 +18,8 @@ interface Made {
 
 /** It takes four times as long as the others. */
 const SLOW = 'a compressed qcow2 with large clusters';
-/** Others like them run in the short scope. */
-const ALIKE = [SLOW, 'qcow2 with small clusters', 'a fixed VHDX', 'a fixed VDI'];
+/** One of each way to lay out a file, and those without holes. judges.spec.ts reads all kinds, of a smaller disk. */
+const IN_SHORT = ['a compressed qcow2', 'a VHDX', 'a dynamic VHD'];
 
 const MADE: Record<string, Made> = {
   'a plain qcow2': { args: ['-O', 'qcow2'], format: 'qcow2', clusterSize: 65_536 },
@@ -46,7 +46,7 @@ const MADE: Record<string, Made> = {
 
 for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
   for (const [image, tag] of [
-    ['zlib', ALIKE.includes(what) ? ['@full'] : []],
+    ['zlib', IN_SHORT.includes(what) ? [] : ['@full']],
     ['kinds', ['@full']],
     ['plain', ['@full']],
   ] as const) {

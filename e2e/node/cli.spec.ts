@@ -21,7 +21,7 @@ import { serveFile } from '../support/remote.js';
 
 for (const [image, details] of [
   ['zlib', {}],
-  ['tiny', {}],
+  ['tiny', FULL],
   ['plain', FULL],
   ['scattered', FULL],
 ] as const) {
@@ -346,22 +346,22 @@ const INTERRUPTED = { status: 130, stdout: '', stderr: 'decant: interrupted\n' }
 /** The bytes that files in `folder` use on the disk. */
 const usedIn = (folder: string) => readdirSync(folder).reduce((sum, name) => sum + diskUsage(join(folder, name)), 0);
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  for (const [moment, pieces] of [
-    ['the output was begun', 0],
-    ['a part of it was written', 2],
-  ] as const) {
-    test(`${signal} when ${moment} leaves nothing and ends with 130`, async ({ folder }) => {
-      const { child, ended } = startFed('convert', '-f', 'raw', '-', join(folder, 'out.raw'));
-      // It waits for more, then.
-      for (let at = 0; at < pieces; at += 1) child.stdin!.write(Buffer.alloc(4 << 20, 7));
-      await expect.poll(() => readdirSync(folder)).toHaveLength(1);
-      if (pieces > 0) await expect.poll(() => usedIn(folder)).toBeGreaterThan(0);
-      child.kill(signal);
-      expect(await ended).toEqual(INTERRUPTED);
-      expect(readdirSync(folder)).toEqual([]);
-    });
-  }
+for (const [signal, moment, pieces, details] of [
+  ['SIGINT', 'the output was begun', 0, FULL],
+  ['SIGINT', 'a part of it was written', 2, {}],
+  ['SIGTERM', 'the output was begun', 0, {}],
+  ['SIGTERM', 'a part of it was written', 2, FULL],
+] as const) {
+  test(`${signal} when ${moment} leaves nothing and ends with 130`, details, async ({ folder }) => {
+    const { child, ended } = startFed('convert', '-f', 'raw', '-', join(folder, 'out.raw'));
+    // It waits for more, then.
+    for (let at = 0; at < pieces; at += 1) child.stdin!.write(Buffer.alloc(4 << 20, 7));
+    await expect.poll(() => readdirSync(folder)).toHaveLength(1);
+    if (pieces > 0) await expect.poll(() => usedIn(folder)).toBeGreaterThan(0);
+    child.kill(signal);
+    expect(await ended).toEqual(INTERRUPTED);
+    expect(readdirSync(folder)).toEqual([]);
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import { decant as command, run, start } from '../support/command.js';
 import { images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const SAME = { status: 0, stdout: 'Images are identical.\n', stderr: '' };
 const RAW = ['-F', 'raw'];
@@ -28,7 +29,9 @@ test('images of one disk are the same, and one changed byte is found', ({ folder
   const at = readFileSync(raw).length - 12_345;
   const other = changed(raw, at, folder);
   const said = `Content mismatch at offset ${at - (at % 512)}!\n`;
-  for (const image of [images.zlib(), images.tiny(), images.zstd()]) {
+  for (const image of byScope({ short: ['tiny'], full: ['zlib', 'tiny', 'zstd'] } as const).map((name) =>
+    images[name](),
+  )) {
     expect(command('compare', ...RAW, image, raw)).toEqual(SAME);
     const stdout = `${said}1 byte in 1 range differs; the first is at offset ${at}\n`;
     expect(command('compare', ...RAW, image, other)).toEqual({ status: 1, stdout, stderr: '' });
@@ -144,8 +147,8 @@ test('a backing file that both images have is not read where both leave it', asy
 
 for (const [image, details] of [
   ['zlib', {}],
-  ['kinds', {}],
-  ['empty', {}],
+  ['kinds', FULL],
+  ['empty', FULL],
   ['tiny', FULL],
 ] as const) {
   test(`measures ${image} as qemu-img does`, details, () => {

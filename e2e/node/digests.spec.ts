@@ -16,6 +16,7 @@ import { expect, FULL, test } from '../support/node.js';
 import { ovaOfSeveral } from '../support/ova.js';
 import * as pairs from '../support/pairs.mjs';
 import { serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 test.afterAll(() => decant.dispose());
@@ -53,7 +54,8 @@ test('the command prints what sha256sum and fsverity print', ({ folder }) => {
   const [hash, tree] = [hashFile(raw), fsverity(raw)];
   const secret = join(folder, 'secret');
   writeFileSync(secret, PASSWORD);
-  for (const args of [[small.zlib()], ['-f', 'raw', raw], ['--password-file', secret, small.luks()]]) {
+  const all = [[small.zlib()], ['--password-file', secret, small.luks()], ['-f', 'raw', raw]];
+  for (const args of all.slice(0, byScope({ short: 2, full: 3 }))) {
     const path = args.at(-1)!;
     expect(command('digest', ...args)).toEqual(silent(`${hash}  ${path}\n`));
     expect(command('digest', '--tree', ...args)).toEqual(silent(`${tree} ${path}\n`));
@@ -73,18 +75,16 @@ test('streams, compressed files and servers', async ({ folder }) => {
   const packed = join(folder, 'disk.raw.gz');
   writeFileSync(packed, gzipSync(readFileSync(raw)));
   const [hash, tree] = [hashFile(raw), fsverity(raw)];
-  for (const [path, args] of [
-    [raw, ['-f', 'raw']],
-    [packed, []],
-  ] as const) {
-    for (const [kind, line] of [
-      ['--output=human', `${hash}  -\n`],
-      ['--tree', `${tree} -\n`],
-    ] as const) {
-      const stdin = openSync(path, 'r');
-      const made = run(process.execPath, [cli, 'digest', ...args, kind, '-'], { stdio: [stdin, 'pipe', 'pipe'] });
-      expect(made).toMatchObject({ status: 0, stdout: line });
-    }
+  const ways = [
+    [packed, ['--output=human'], `${hash}  -\n`],
+    [raw, ['-f', 'raw', '--tree'], `${tree} -\n`],
+    [packed, ['--tree'], `${tree} -\n`],
+    [raw, ['-f', 'raw', '--output=human'], `${hash}  -\n`],
+  ] as const;
+  for (const [path, args, line] of ways.slice(0, byScope({ short: 2, full: 4 }))) {
+    const stdin = openSync(path, 'r');
+    const made = run(process.execPath, [cli, 'digest', ...args, '-'], { stdio: [stdin, 'pipe', 'pipe'] });
+    expect(made).toMatchObject({ status: 0, stdout: line });
   }
   expect(command('digest', packed)).toMatchObject({ status: 0, stdout: `${hash}  ${packed}\n` });
   const remote = await serveFile(readFileSync(small.zlib()));
@@ -99,15 +99,17 @@ test('streams, compressed files and servers', async ({ folder }) => {
 test('a conversion has the digest of the image, whatever the output', ({ folder }) => {
   const hash = hashFile(small.raw());
   const line = `${hash}  ${small.zlib()}\n`;
-  for (const args of [
-    ['out.raw'],
-    ['out.qcow2'],
+  // Stored, compressed in parts, several files in one, in order, and changed.
+  const outputs = [
     ['-c', 'out2.qcow2'],
-    ['out.vhdx'],
     ['out.ova'],
     ['out.raw.gz'],
     ['--size', '100M', '--fix-gpt', 'larger.qcow2'],
-  ]) {
+    ['out.raw'],
+    ['out.qcow2'],
+    ['out.vhdx'],
+  ];
+  for (const args of outputs.slice(0, byScope({ short: 4, full: 7 }))) {
     const path = join(folder, args.at(-1)!);
     const { status, stdout } = command('convert', '--digest', ...args.slice(0, -1), small.zlib(), path);
     expect({ status, stdout }, args.join(' ')).toEqual({ status: 0, stdout: line });

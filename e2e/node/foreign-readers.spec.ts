@@ -69,6 +69,7 @@ const mixed = (size: number) => {
 };
 
 const LARGE = 'a sparse disk of some hundred MB';
+const FILE_SYSTEM = 'a file system';
 
 const DISKS: Record<string, (folder: string) => Disk> = {
   'an empty disk': (folder) => made(folder, new Uint8Array(), 64 * MIB),
@@ -81,7 +82,7 @@ const DISKS: Record<string, (folder: string) => Disk> = {
     qemuImg('convert', '-c', '-f', 'raw', '-O', 'qcow2', '-o', 'cluster_size=512', raw, image);
     return { image, raw };
   },
-  'a file system': () => ({ image: small.zlib(), raw: small.raw() }),
+  [FILE_SYSTEM]: () => ({ image: small.zlib(), raw: small.raw() }),
   'what cannot be compressed': (folder) => made(folder, noise(3 * MIB)),
 };
 
@@ -102,10 +103,13 @@ const accepted = (format: Question['format'], size: number): Answer => ({
   failures: {},
 });
 
+/** The short run has smaller disks; judges.spec.ts reads one with data of each kind by the same programs. */
+const IN_FULL = [LARGE, FILE_SYSTEM];
+
 for (const [name, disk] of Object.entries(DISKS)) {
   test(
     `other programs read every output of ${name}`,
-    { tag: name === LARGE ? '@full' : [] },
+    { tag: IN_FULL.includes(name) ? '@full' : [] },
     async ({ folder, readers }) => {
       const { image: source, raw } = disk(folder);
       const size = Math.ceil(statSync(raw).size / SECTOR) * SECTOR;

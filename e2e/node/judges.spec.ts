@@ -187,11 +187,11 @@ for (const [chosen, tag] of [
   );
 }
 
-for (const [format, judge] of [
-  ['raw.zst', 'zstd -t'],
-  ['raw.xz', 'xz -t'],
+for (const [format, judge, details] of [
+  ['raw.zst', 'zstd -t', {}],
+  ['raw.xz', 'xz -t', FULL],
 ] as const) {
-  test(`${judge} finds damage`, async ({ folder, readers }) => {
+  test(`${judge} finds damage`, details, async ({ folder, readers }) => {
     const [disk, path] = [join(folder, 'disk.raw'), join(folder, 'out')];
     writeFileSync(disk, content());
     const image = await decant.open(disk, { format: 'raw' });

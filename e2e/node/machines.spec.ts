@@ -520,8 +520,12 @@ function withLeftOver(folder: string, kind: 'vmx' | 'vbox' | 'ovf'): Buffer {
   return disk.fill(1, 0, 65_536);
 }
 
-for (const kind of ['vmx', 'vbox', 'ovf'] as const) {
-  test(`the disk of a machine, wherever its files lie: ${kind}`, async ({ folder }) => {
+for (const [kind, details] of [
+  ['vmx', {}],
+  ['vbox', FULL],
+  ['ovf', FULL],
+] as const) {
+  test(`the disk of a machine, wherever its files lie: ${kind}`, details, async ({ folder }) => {
     const disk = withLeftOver(folder, kind);
     const output = join(folder, 'out.raw');
     const check = async (what: string, input: Decant.Input, options: Decant.OpenOptions = {}) => {

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { crc32, gunzipSync } from 'node:zlib';
 import { cli, decant, program, run, startProgram } from '../support/command.js';
 import { diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const MIB = 2 ** 20;
 const FOOTER = 512;
@@ -428,11 +428,11 @@ test.describe('compressed disks', () => {
   const done = { status: 0, stdout: '', stderr: '' };
 
   // (output, a program that checks it, one that decompresses it)
-  for (const [format, check, decompress] of [
-    ['raw.zst', 'zstd -tq', 'zstd -dc'],
-    ['raw.xz', 'xz -t', 'xz -dc'],
+  for (const [format, check, decompress, details] of [
+    ['raw.zst', 'zstd -tq', 'zstd -dc', {}],
+    ['raw.xz', 'xz -t', 'xz -dc', FULL],
   ] as const) {
-    test(`${format} is checked by its own program, and read back`, ({ folder }) => {
+    test(`${format} is checked by its own program, and read back`, details, ({ folder }) => {
       const path = images.kinds();
       const [raw, output, again] = [join(folder, 'out.raw'), join(folder, `out.${format}`), join(folder, 'again.raw')];
       decant('convert', path, raw);

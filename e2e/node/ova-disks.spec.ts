@@ -18,6 +18,7 @@ import type * as Decant from '../../dist/node.js';
 import { cli, decant as command, run } from '../support/command.js';
 import { PASSWORD, qemuImg, small } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
+import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 test.afterAll(() => decant.dispose());
@@ -89,7 +90,7 @@ test('an OVA has all disks of a machine, unless one is chosen', ({ folder }) => 
   expect(listed(path)).toEqual(names);
   expectDisks(folder, path, disks);
   const made = readFileSync(path);
-  for (const args of [['--disk', 'all', config], [vm], ['-m', '1', vm]]) {
+  for (const args of byScope({ short: [['-m', '1', vm]], full: [['--disk', 'all', config], [vm], ['-m', '1', vm]] })) {
     expect(convert(...args)).toEqual({ status: 0, stdout: '', stderr: '' });
     expect(readFileSync(path).equals(made), args.join(' ')).toBe(true);
   }

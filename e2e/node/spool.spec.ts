@@ -79,7 +79,7 @@ function keeping(changes: Partial<Decant.Target> = {}) {
 for (const [args, details] of [
   [['-c', '-O', 'qcow2'], {}],
   [['-O', 'qcow2'], FULL],
-  [['-O', 'raw'], {}],
+  [['-O', 'raw'], FULL],
   [['-O', 'raw', '-S', '0'], FULL],
   [['-O', 'raw.gz'], FULL],
 ] as [string[], object][]) {
@@ -113,7 +113,7 @@ test('the folder is TMPDIR without another one', ({ folder }) => {
 for (const [name, target, details] of [
   ['gcs', (origin) => upload.gcsTarget({ url: `${origin}/gcs/disk` }), FULL],
   ['tus', (origin) => upload.tusTarget(`${origin}/tus/files`), {}],
-  ['put', (origin) => upload.putTarget(`${origin}/put/disk`), {}],
+  ['put', (origin) => upload.putTarget(`${origin}/put/disk`), FULL],
   [
     's3',
     (origin) => upload.s3Target({ url: `${origin}/s3/disk`, keys: { accessKeyId: 'a', secretAccessKey: 'b' } }),
@@ -310,8 +310,11 @@ test.describe('a folder that is full', () => {
   }
 });
 
-for (const format of ['raw', 'raw.gz']) {
-  test(`a limit on the size of files names the folder: ${format}`, ({ folder }) => {
+for (const [format, details] of [
+  ['raw', FULL],
+  ['raw.gz', {}],
+] as const) {
+  test(`a limit on the size of files names the folder: ${format}`, details, ({ folder }) => {
     const spool = spoolIn(folder);
     const disk = join(folder, 'disk.raw');
     writeFileSync(disk, heldDisk);

@@ -20,8 +20,8 @@ const FORMS: Record<string, string[]> = {
 const infoOf = (path: string) => JSON.parse(qemuImg('info', '--output=json', path));
 
 for (const [form, args] of Object.entries(FORMS)) {
-  const details = form.startsWith('fixed') ? FULL : {};
-  test(`small disks become a ${form}, rounded up to a sector`, details, ({ folder }) => {
+  // The core's tests have these sizes.
+  test(`small disks become a ${form}, rounded up to a sector`, FULL, ({ folder }) => {
     const [disk, output, back] = ['disk.raw', 'out', 'back.raw'].map((name) => join(folder, name)) as [
       string,
       string,
@@ -39,7 +39,7 @@ for (const [form, args] of Object.entries(FORMS)) {
     }
   });
 
-  test(`workers and standard output make the same ${form} with a UUID`, details, ({ folder }) => {
+  test(`workers and standard output make the same ${form} with a UUID`, form === 'VHDX' ? {} : FULL, ({ folder }) => {
     const hashes = ['1', '3'].map((workers) => {
       const output = join(folder, workers);
       const made = decant('convert', ...args, ...UUID, '-m', workers, images.zlib(), output);

@@ -23,7 +23,6 @@ for (const gibibytes of SIZES) {
   const size = gibibytes * 2 ** 30;
   for (const incognito of [false, true]) {
     const title = `${gibibytes} GiB in a ${incognito ? 'private window' : 'window of a profile'}`;
-    const inProfile = incognito ? '@full' : [];
     const inPrivate = incognito ? [] : '@full';
 
     const open = async (openWindow: (incognito: boolean) => Promise<Window>) => {
@@ -53,7 +52,7 @@ for (const gibibytes of SIZES) {
       }
     });
 
-    test(`${title}, as a download`, { tag: inProfile }, async ({ openWindow }) => {
+    test(`${title}, as a download`, { tag: '@full' }, async ({ openWindow }) => {
       const window = await open(openWindow);
       const fits = await canStore(window, size);
       if (!incognito) expect(fits).toBe(true);
