@@ -48,11 +48,14 @@ fn listed(error: &Error) -> Vec<String> {
     disks.iter().map(name).collect()
 }
 
-/// A disk of more than a MiB with `sign` at `offset`.
+/// More than a MiB.
+const LARGE: usize = 5 << 18;
+
+/// A large disk with `sign` at `offset`.
 fn large(offset: usize, sign: &[u8]) -> Vec<u8> {
-    let mut disk = vec![0; 3 << 20];
+    let mut disk = vec![0; LARGE];
     disk[offset..offset + sign.len()].copy_from_slice(sign);
-    disk[2 << 20..][..4096].fill(7);
+    disk[1 << 20..][..4096].fill(7);
     disk
 }
 
@@ -71,9 +74,9 @@ fn text_with_sign() -> Vec<u8> {
 fn the_only_disk_is_taken() {
     let disk = content();
     let (mbr, btrfs) = (large(510, &[0x55, 0xaa]), large(65_600, b"_BHRfS_M"));
-    let mut kernel = vec![0; 2 << 20];
+    let mut kernel = vec![0; LARGE];
     kernel[510..518].copy_from_slice(b"\x55\xaa\xeb\x66HdrS");
-    let zeros = || vec![0; 2 << 20];
+    let zeros = || vec![0; LARGE];
     // (what, files, the disk)
     let rows: Vec<(&str, Files, &str)> = vec![
         ("a README", vec![("README.txt", text("it")), ("disk.img", disk.clone())], "disk.img"),
@@ -141,7 +144,7 @@ fn which_disk_is_asked() {
         ),
         ("no disk", vec![("README", text("it")), ("data.bin", later.clone())], "no-image", &["README", "data.bin"]),
         ("texts", vec![("a", text("it")), ("b", text("it"))], "no-image", &["a", "b"]),
-        ("a disk of zeros", vec![("a", text("it")), ("b", vec![0; 2 << 20])], "no-image", &["a", "b"]),
+        ("a disk of zeros", vec![("a", text("it")), ("b", vec![0; LARGE])], "no-image", &["a", "b"]),
         // The second part has no sign.
         (
             "parts by 7-Zip",
@@ -181,7 +184,7 @@ fn which_disk_is_asked() {
 fn what_is_named_is_taken() {
     let (disk, qcow2) = (content(), small::small());
     let mut plain = large(0, b"no sign");
-    plain.truncate((2 << 20) + 5001);
+    plain.truncate((1 << 20) + 5001);
     let files = |archive: fn(&Files) -> Vec<u8>| {
         archive(&vec![
             ("README", text("it")),

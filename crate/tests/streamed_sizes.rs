@@ -38,7 +38,8 @@ fn sizes_of_streamed_disks() {
             let progress = found.result.unwrap_or_else(|error| panic!("{format}: {error}"));
             assert_eq!(progress.guest_total, expected_size, "{format}");
             assert!(*found.target.bytes.borrow() == *expected.target.bytes.borrow(), "{format}: other bytes");
-            for wrong in [disk.len() - 512, disk.len() + 512, 512, 2 * disk.len(), 5 << 20] {
+            let wrong = [disk.len() - 512, disk.len() + 512, 512, 2 * disk.len(), 5 << 20];
+            for &wrong in &wrong[..by_scope(2, 5, 5)] {
                 let failed = packed(&disk, wrong).convert_to(format, Answers::InOrder, abilities, job);
                 let error = failed.result.unwrap_err();
                 assert_eq!(

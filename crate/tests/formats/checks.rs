@@ -87,7 +87,8 @@ fn changed_at_random(format: &str, samples: &[Sample], run: impl Fn(&Case) -> de
     let narrow = cfg!(target_pointer_width = "32");
     // A file of MiB is copied and checked for a thousand times as long as one of KiB.
     let most_mib = samples.iter().map(|sample| sample.file.len() >> 20).max().unwrap_or(0) as u64;
-    let rounds = by_scope(1_500, 20_000, if narrow { 200_000 } else { 2_000_000 } / (1 + most_mib));
+    let rounds =
+        by_scope(1_500 / (1 + most_mib).min(5), 20_000, if narrow { 200_000 } else { 2_000_000 } / (1 + most_mib));
     for seed in 0..rounds {
         let mut random = Random::new(seed);
         let sample = random.pick(&samples);

@@ -210,7 +210,7 @@ fn each_change_of_the_disk_is_found_and_no_other_is_reported() {
     let outputs: Vec<_> = OUTPUTS.iter().filter(|output| output.name != "tar.gz").collect();
     let (mut changed, mut unchanged) = (0, 0);
     for (number, output) in outputs.iter().enumerate() {
-        for round in 0..by_scope(3, 12, 60) as u64 {
+        for round in 0..by_scope(2, 12, 60) as u64 {
             let random = &mut Random::new(round * 100 + number as u64);
             let given = disk(random);
             let case = Case { format: Some("raw".to_owned()), ..Case::new(given.clone()) };

@@ -46,7 +46,7 @@ fn random_disks_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
     let mut checked = 0;
-    for seed in 0..by_scope(40, 400, 20_000) {
+    for seed in 0..by_scope(24, 400, 20_000) {
         let random = &mut Random::new(seed);
         let disk = disk(random);
         for (output, reader) in OUTPUTS.iter().filter_map(|output| Some((output, output.reader.as_ref()?))) {
