@@ -61,6 +61,8 @@ export interface ResultTexts {
   /** The result was compared with the disk. */
   verified: { 'read-back': string; checksums: string };
   /** Where the disk is. `copying` is about how long the browser copies a download, if known. */
+  /** The partition table of an enlarged disk was moved to its new end. */
+  tableMoved: string;
   /** Where the file is, after its size. */
   madeIn: (place: SavedPlace) => string;
   place: (place: SavedPlace, copying: number | undefined) => string;

@@ -102,7 +102,7 @@ test('parts of interrupted downloads: the first screen says how large they are, 
   await expect(notices).toHaveCount(2);
   const [one, two] = ['one', 'two'].map((name) => notices.filter({ hasText: `${name}.qcow2` }));
   await expect(one!).toContainText(
-    "The conversion of one.qcow2 was interrupted at 50%. The finished part takes 3 MB of this browser's storage. To resume, open the same file or link again.",
+    "The conversion of one.qcow2 was interrupted at 50%. It takes 3 MB of this browser's storage. To resume, open the same file or link again.",
   );
   await look(page, testInfo, 'left');
   await two!.getByRole('button', { name: 'Discard: two.qcow2' }).press('Enter');

@@ -68,6 +68,13 @@ export function addressIn(text: string): URL | undefined {
   return ADDRESS.test(trimmed) && URL.canParse(trimmed) ? new URL(trimmed) : undefined;
 }
 
+/** A host with a domain, and a path. */
+const WITHOUT_SCHEME = /^[\w-]+(\.[\w-]+)+(:\d+)?\/\S+$/;
+
+/** As `addressIn`, for a text that was typed: people leave out https://. */
+export const typedAddress = (text: string): URL | undefined =>
+  addressIn(text) ?? (WITHOUT_SCHEME.test(text.trim()) ? addressIn(`https://${text.trim()}`) : undefined);
+
 export class Link {
   #source: Promise<Input> | undefined;
   /** Called when its server keeps the reader waiting, and with `undefined` when the server has answered. */

@@ -2,7 +2,7 @@
 
 import { DecantError, type HttpOptions } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { addressIn, Link, linked } from './input-file.js';
+import { addressIn, Link, linked, typedAddress } from './input-file.js';
 
 let answer: () => Promise<unknown>;
 const asked: HttpOptions[] = [];
@@ -33,6 +33,19 @@ for (const [text, address] of [
   ['', undefined],
 ] as const) {
   test(`the URL in ${JSON.stringify(text)} is ${address ?? 'none'}`, () => expect(addressIn(text)?.href).toBe(address));
+}
+
+for (const [text, address] of [
+  ['https://example.com/a.qcow2', 'https://example.com/a.qcow2'],
+  [' example.com/a.qcow2 ', 'https://example.com/a.qcow2'],
+  ['10.0.0.1:8000/disk.vmdk', 'https://10.0.0.1:8000/disk.vmdk'],
+  ['nonsense', undefined],
+  ['disk.qcow2', undefined],
+  ['javascript:alert(1)', undefined],
+  ['two words.com/x', undefined],
+] as const) {
+  test(`who types ${JSON.stringify(text)} means ${address ?? 'no link'}`, () =>
+    expect(typedAddress(text)?.href).toBe(address));
 }
 
 for (const [url, name] of [

@@ -1,7 +1,7 @@
 // Links to images and their files, which the person types, pastes or drops.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { addressIn, type InputFile, linked } from '../files/input-file.js';
+import { addressIn, type InputFile, linked, typedAddress } from '../files/input-file.js';
 import type { FileNeed } from '../files/opening.js';
 import type { Controls, LinkFields } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
@@ -27,8 +27,9 @@ export class LinkEntry implements LinkFields {
 
   /** Takes `text` from the field for links of `need`, or of the first screen. */
   submit(text: string, need?: FileNeed): void {
-    if (addressIn(text)) {
-      this.take(text, need);
+    const address = typedAddress(text);
+    if (address) {
+      this.take(address.href, need);
       return;
     }
     const { turn } = this.screen;

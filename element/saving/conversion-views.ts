@@ -6,7 +6,7 @@ import { overallHead, overallView } from '../queue/queue-view.js';
 import { finishingHint, savingText, standstill, verifiedText, workTitle } from '../steps/announcement.js';
 import { facts, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
-import { frame } from '../steps/frame.js';
+import { frame, type Head } from '../steps/frame.js';
 import { methodOf, type Step } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
@@ -47,6 +47,7 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
     ${overallView(overall, texts)}
     <p class="made" id="place"><strong>${overall ? `${shownText(target.name)}, ` : ''}${texts.size(result.outputSize)}</strong> ${texts.madeIn(target)}</p>
     ${saving ? html`<p class="quiet" id="saving">${saving}</p>` : nothing}
+    ${result.rewritten.length > 0 ? html`<p class="quiet">${texts.tableMoved}</p>` : nothing}
     ${verified ? html`<p class="good">${verified}</p>` : nothing}
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${resultView(state, controls)}
@@ -55,19 +56,20 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
       <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => controls.reset()}>${texts.convertAnother}</button>
     </div>
   `;
-  return frame(
-    state,
-    texts,
-    overall ? overallHead(overall, texts) : { text: doneHead(state, texts), by: 'place' },
-    body,
-  );
+  return frame(state, texts, overall ? { icon: tick, ...overallHead(overall, texts) } : doneHead(state, texts), body);
 }
 
-/** A tick and the name of the file; what is wrong with the disk, if anything is. */
-const doneHead = (state: Step<'done'>, texts: AllTexts): TemplateResult =>
-  state.result.lostBytes > 0
-    ? html`${texts.doneDamaged}`
-    : html`<svg class="tick" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" /><path d="M7.2 12.4l3.3 3.3 6.3-6.9" /></svg><span><span class="unseen">${texts.done}: </span>${shownText(state.target.name)}</span>`;
+const tick = html`<svg class="tick" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" /><path d="M7.2 12.4l3.3 3.3 6.3-6.9" /></svg>`;
+
+/** The name of the file with a tick, or what is wrong with the disk. */
+function doneHead({ result, target }: Step<'done'>, texts: AllTexts): Head {
+  if (result.lostBytes > 0) return { text: texts.doneDamaged, by: 'place' };
+  return {
+    icon: tick,
+    text: html`<span class="unseen">${texts.done}: </span>${shownText(target.name)}`,
+    by: 'place',
+  };
+}
 
 function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
   const { texts } = controls;

@@ -26,15 +26,21 @@ export function sceneOf(state: State, texts: AllTexts): Scene {
   }
 }
 
-/** `by` is the ID of what describes the heading, which takes the focus. */
+/** The heading, which takes the focus. `by` is the ID of what describes it. */
 export interface Head {
+  icon?: TemplateResult;
   text: string | TemplateResult;
   by?: string | undefined;
 }
 
 /** The template is the same in each step, so that the picture stays while the rest changes. */
-export const frame = (state: State, texts: AllTexts, { text, by }: Head, body: TemplateResult): TemplateResult => html`
-  <div class="head"><h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2></div>
+export const frame = (
+  state: State,
+  texts: AllTexts,
+  { icon, text, by }: Head,
+  body: TemplateResult,
+): TemplateResult => html`
+  <div class="head"><h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${icon ? html`${icon}<span>${text}</span>` : text}</h2></div>
   ${pictureView(sceneOf(state, texts), texts)}
   <div class="below">${body}</div>
 `;

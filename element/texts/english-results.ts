@@ -49,6 +49,7 @@ export const englishResults: ResultTexts = {
     'read-back': 'Verified: every byte of the disk was read back and compared.',
     checksums: 'Verified: the checksums of the server match the bytes that were sent.',
   },
+  tableMoved: 'The disk is larger now: its partition table was moved to the new end. All else is unchanged.',
   madeIn: (place) => {
     switch (place.kind) {
       case 'folder':

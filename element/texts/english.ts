@@ -65,7 +65,7 @@ export const english: AllTexts = {
   noAddress: 'Enter a link that begins with https:// or http://.',
   trySample: 'Try a sample',
   interrupted: (name, bytes, share) =>
-    `The conversion of ${shownText(name)} was interrupted${share === undefined ? '' : ` at ${percent(share)}`}. The finished part takes ${size(bytes)} of this browser's storage. To resume, open the same file or link again.`,
+    `The conversion of ${shownText(name)} was interrupted${share === undefined ? '' : ` at ${percent(share)}`}. It takes ${size(bytes)} of this browser's storage. To resume, open the same file or link again.`,
   discard: 'Discard',
   storageFreed: (bytes) => `${size(bytes)} of this browser's storage are free again.`,
   notResumed: (name) => `No finished part belongs to ${shownText(name)}: it has changed since, or it is another file.`,
@@ -128,7 +128,7 @@ export const english: AllTexts = {
   encryption: 'Encryption',
   diskDigest: 'SHA-256 of the disk',
   computeDiskDigest: 'Compute the SHA-256 of the disk',
-  diskDigestHint: 'Of all bytes that the guest sees: the same in every format.',
+  diskDigestHint: 'Of all bytes that the guest sees: the same in every format, unless the disk is enlarged.',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
   snapshot: 'State of the disk',

@@ -52,6 +52,7 @@ export const germanResults: ResultTexts = {
     'read-back': 'Geprüft: Jedes Byte der Platte wurde zurückgelesen und verglichen.',
     checksums: 'Geprüft: Die Prüfsummen des Servers passen zu den gesendeten Bytes.',
   },
+  tableMoved: 'Die Platte ist jetzt größer: ihre Partitionstabelle steht am neuen Ende. Alles andere ist unverändert.',
   madeIn: (place) => {
     switch (place.kind) {
       case 'folder':

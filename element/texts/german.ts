@@ -70,7 +70,7 @@ export const german: AllTexts = {
   noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
   trySample: 'Beispiel ausprobieren',
   interrupted: (name, bytes, share) =>
-    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.percent(share)} `}unterbrochen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers. Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.`,
+    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.percent(share)} `}unterbrochen. Sie belegt ${size(bytes)} im Speicher dieses Browsers. Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.`,
   discard: 'Verwerfen',
   storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
   notResumed: (name) =>
@@ -135,7 +135,7 @@ export const german: AllTexts = {
   encryption: 'Verschlüsselung',
   diskDigest: 'SHA-256 der Platte',
   computeDiskDigest: 'SHA-256 der Platte berechnen',
-  diskDigestHint: 'Von allen Bytes, die der Gast sieht: in jedem Format gleich.',
+  diskDigestHint: 'Von allen Bytes, die der Gast sieht: in jedem Format gleich, außer die Platte wird vergrößert.',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
   snapshot: 'Stand der Platte',
