@@ -47,8 +47,9 @@ export const styles = css`
   /* Styles depend on the width of the element, not of the window. */
   .element { container: decant / inline-size; flex: 1; display: flex; flex-direction: column; }
   /* The drop area takes the height that the page gives the element. */
-  .first, .first .drop { flex: 1; }
-  .first { display: flex; max-height: 42em; }
+  .first { flex: 1 0 auto; }
+  .first .drop { flex: 1; }
+  .first { display: flex; }
   /* The width in a box that has none: as wide as two words far apart, which may wrap. */
   :host::before { content: '. .'; display: block; height: 0; overflow: hidden; visibility: hidden; word-spacing: 36em; }
   header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 calc(var(--decant-space) * 0.75); margin-bottom: var(--decant-space); }
@@ -157,7 +158,7 @@ export const styles = css`
   ::-webkit-progress-bar { background: none; }
   ::-webkit-progress-value { background: var(--decant-accent); }
   progress[value]::-moz-progress-bar { background: var(--decant-accent); }
-  .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: 1.5em; font-variant-numeric: tabular-nums; }
+  .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: calc(var(--decant-line-height) * 1em); font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 3ch; }
   .drop details { max-width: 44em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }
   .drop summary { min-height: 2em; text-align: center; }
@@ -313,9 +314,9 @@ export const styles = css`
   @container decant (max-width: 26em) {
     .actions button { width: 100%; }
     .head { min-height: calc(var(--decant-size) * 1.4667 * 2.6); }
-    .numbers { min-height: calc(3.2em + var(--decant-space) * 0.25); }
+    .numbers { min-height: calc(var(--decant-line-height) * 2em + var(--decant-space) * 0.25); }
     .numbers span:last-child { flex-basis: 100%; }
-    .made p:has(button) { min-height: 3.2em; }
+    .made p:has(button) { min-height: calc(var(--decant-line-height) * 2em); }
     .with-button button { flex: 1 0 auto; }
     .badge i { display: none; }
     .badge summary { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 var(--decant-space); margin-inline: auto; }

@@ -26,7 +26,7 @@ function makeFiles(folder: string): Record<string, string> {
   const unstated = readFileSync(path('over-raw.qcow2'));
   unstated.writeUInt32BE(0x12345678, unstated.indexOf(Buffer.from('e2792aca', 'hex')));
   writeFileSync(path('over-unstated.qcow2'), unstated);
-  const picture = readFileSync(new URL('../../docs/page.png', import.meta.url));
+  const picture = readFileSync(new URL('../../docs/steps/ready.webp', import.meta.url));
   for (const name of ['picture.png', 'base.raw']) writeFileSync(path(name), picture);
   writeFileSync(path('sectors.raw'), Buffer.alloc(5 << 20, 1));
   const names = [

@@ -35,20 +35,22 @@ async function shoot(page: Page, name: string, isCard = true): Promise<void> {
   const clip = card ? { ...card, height: Math.min(card.height, HIGHEST) } : undefined;
   const picture = await page.screenshot({ fullPage: true, ...(clip && { clip }) });
   const path = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));
-  writeFileSync(path, name.endsWith('.png') ? picture : await webp(page, picture));
+  writeFileSync(path, await converted(page, picture, { type: 'image/webp', quality: 0.5 }));
 }
 
-/** Compresses a PNG: documents are in the package. */
-async function webp(page: Page, picture: Buffer): Promise<Buffer> {
+/** Makes another picture of a PNG, of at most `width` pixels: documents are in the package, and must be small. */
+async function converted(page: Page, picture: Buffer, as: ImageEncodeOptions, width = 600): Promise<Buffer> {
   const bytes = await page.evaluate(
-    async (picture) => {
-      const bitmap = await createImageBitmap(new Blob([new Uint8Array(picture)]));
+    async ([picture, as, width]) => {
+      const whole = await createImageBitmap(new Blob([new Uint8Array(picture)]));
+      const resizeWidth = Math.min(width, whole.width);
+      const bitmap = await createImageBitmap(whole, { resizeWidth, resizeQuality: 'high' });
       const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
       canvas.getContext('2d')!.drawImage(bitmap, 0, 0);
-      const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.6 });
+      const blob = await canvas.convertToBlob(as);
       return [...new Uint8Array(await blob.arrayBuffer())];
     },
-    [...picture],
+    [[...picture], as, width] as const,
   );
   return Buffer.from(bytes);
 }
@@ -75,7 +77,7 @@ test('the steps of a conversion', async ({ page, servers }, testInfo) => {
   await page.getByRole('radio', { name: 'Azure' }).check();
   await expect(page.locator('.made', { hasText: 'to your downloads' })).toBeVisible();
   await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
-  await shoot(page, 'page.png', false);
+  await shoot(page, 'steps/ready.webp', false);
   const goOn = await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
   await shoot(page, 'steps/2-converting.webp');
   await goOn();
@@ -106,6 +108,9 @@ test('compact, in a dialog', async ({ page, servers }, testInfo) => {
   await shoot(page, 'steps/compact.webp', false);
 });
 
+/** The width of the film, in pixels. */
+const FILM_WIDTH = 480;
+
 /** The parts of a film: [file, milliseconds]. */
 type Frames = [path: string, shown: number][];
 
@@ -119,7 +124,7 @@ test('a film of a conversion', async ({ page, servers }, testInfo) => {
   const frames: Frames = [];
   const film = async (shown: number) => {
     const path = testInfo.outputPath(`${frames.length}.png`);
-    await page.screenshot({ path });
+    writeFileSync(path, await converted(page, await page.screenshot(), { type: 'image/png' }, FILM_WIDTH));
     frames.push([path, shown]);
   };
   /** Films a change as it goes on. */
@@ -131,7 +136,7 @@ test('a film of a conversion', async ({ page, servers }, testInfo) => {
   await film(900);
   const image = appliance(testInfo.outputPath('web.vmdk'));
   const release = await dragOver(page, image);
-  await filmAll(4);
+  await filmAll(3);
   await film(600);
   await release();
   await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
@@ -146,11 +151,11 @@ test('a film of a conversion', async ({ page, servers }, testInfo) => {
   const opens: (() => Promise<void>)[] = [];
   for (const gate of gates) opens.push(await closeGate(page, gate));
   await button(page, 'Convert').click();
-  await filmAll(4);
+  await filmAll(3);
   for (const [at, gate] of gates.entries()) {
     await arriveAt(page, gate);
     await opens[at]!();
-    await filmAll(5);
+    await filmAll(3);
   }
   await expect(page.getByRole('heading', { name: /^Done:/ })).toBeVisible();
   await page
@@ -160,5 +165,5 @@ test('a film of a conversion', async ({ page, servers }, testInfo) => {
   await film(2500);
   const output = fileURLToPath(new URL('../../docs/film.webp', import.meta.url));
   const shown = frames.flatMap(([path, shown]) => ['-d', String(shown), path]);
-  execFileSync('img2webp', ['-loop', '0', '-lossy', '-q', '60', '-m', '6', ...shown, '-o', output]);
+  execFileSync('img2webp', ['-loop', '0', '-lossy', '-q', '35', '-m', '6', ...shown, '-o', output]);
 });
