@@ -168,7 +168,7 @@ export interface AllTexts extends ResultTexts {
     compressed: string;
     empty: string;
     lost: string;
-    /** What is at `offset`: the content, the partition, and the file `layer` if there are several. */
+    /** Describes the cell at `offset`: its content, its partition, and the file of its layer if there are several layers. */
     cell: (
       offset: number,
       content: 'data' | 'compressed' | 'empty' | 'lost' | 'unknown',

@@ -74,7 +74,7 @@ test('several cells show their first content, most of their layers, and what is 
   picture.add(extent(6, 2, 'zero'));
   expect(picture.summary(0, 8)).toEqual({ content: 'compressed', layer: 1, done: 1 });
   expect(picture.shareOfData(0, 8)).toBe(0.75);
-  // What the report does not reach is not converted.
+  // Cells after the end of the report are not converted.
   picture.done = Uint8Array.of(1, 0, 1);
   expect(picture.summary(0, 8).done).toBe(0.5);
   expect(picture.summary(8, 16)).toEqual({ content: 'unknown', layer: 0, done: 0 });

@@ -44,7 +44,7 @@ export class DiskPicture {
     return this.#contents.length;
   }
 
-  /** What the bytes from `start` to before `end` show, where a cell at the edge belongs to them as a whole. */
+  /** Summarises the cells that contain the bytes from `start` to before `end`: at least one cell. */
   summary(start: number, end: number): Summary {
     const { first, after } = this.#cellsIn(start, end);
     let content: Content = 'unknown';

@@ -86,7 +86,7 @@ export class Painter {
   #look = '';
   #cells: Cell[] = [];
   #frame = 0;
-  /** The range of the disk that the person looks at. All other cells are faint. */
+  /** The range of the disk that the person points at, until another picture is painted. All other cells are faint. */
   lookedAt: [start: number, end: number] | undefined;
 
   /** Draws `picture` in `figure`, in the current colours of its legend. Without a picture, nothing is known of any cell. */
@@ -106,6 +106,7 @@ export class Painter {
       canvas.height = grid.height;
       canvas.style.height = `${grid.height / devicePixelRatio}px`;
     }
+    if (picture !== this.#picture) this.lookedAt = undefined;
     this.#picture = picture;
     this.#grid = grid;
     this.#change(colours, isNew || matchMedia('(prefers-reduced-motion: reduce)').matches);

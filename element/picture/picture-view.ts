@@ -104,7 +104,7 @@ export function placeLane(figure: HTMLElement, picture: DiskPicture | undefined)
     part.classList.toggle('narrow', part.clientWidth < ROOM_FOR_NAME);
 }
 
-/** Says in the tip what the bytes `range` of the disk are, beside the pointer at `x`; hides the tip without a range. */
+/** Shows what is at the bytes `range` of the disk in a tip beside the pointer, or hides the tip if there is no range. */
 export function showTip(
   figure: HTMLElement,
   { picture, contents }: Scene,

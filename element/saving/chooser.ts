@@ -47,7 +47,7 @@ export class Chooser implements SaveChoices {
   environment: Environment | undefined;
   /** The folder that the person has picked; kept for the next image. */
   folder: FileSystemDirectoryHandle | undefined;
-  listsPlaces = false;
+  listsPlaces: boolean | undefined;
   placeSearch = '';
   /** The way that the person has chosen last. */
   #way = remembered('way') as Way | undefined;

@@ -129,6 +129,6 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const toggle = html`<span class=${must ? '' : 'more'}> · <button class="link" part="button link" aria-expanded=${isOpen ? 'true' : 'false'} @click=${() => controls.change(!controls.isChanging)}>${texts.change}</button></span>`;
   return html`
     <p class="quiet">${lineOf(state, texts)}${toggle}</p>
-    ${isOpen ? html`<div class=${must ? 'changes' : 'changes more'}>${changeFields(state, controls)}</div>` : nothing}
+    ${isOpen ? html`<div class=${must ? '' : 'more'}>${changeFields(state, controls)}</div>` : nothing}
   `;
 }

@@ -20,8 +20,8 @@ export interface LinkFields {
 
 /** The choices before a conversion. */
 export interface SaveChoices {
-  /** Whether all places are listed. */
-  readonly listsPlaces: boolean;
+  /** Whether the person has opened or closed the list of all places. */
+  readonly listsPlaces: boolean | undefined;
   listPlaces(isListed: boolean): void;
   /** The text by which the person looks for a place. */
   readonly placeSearch: string;

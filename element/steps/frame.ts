@@ -1,4 +1,4 @@
-// What all steps after the first share: a heading, the picture of the disk directly under it, and below it what the step has to say.
+// What all steps after the first share: the heading, the picture of the disk, and below them what the step shows.
 
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView, type Scene } from '../picture/picture-view.js';

@@ -2,7 +2,7 @@
 
 import { type ErrorKind, type Fields, shownText } from 'decant';
 
-/** `kind` is that of an error. Without a result, there is no sentence for these fields. */
+/** A function returns `undefined` if there is no sentence for these fields. `kind` is the kind of an error. */
 type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string | undefined);
 export type Sentences = Record<string, Sentence>;
 

@@ -201,7 +201,7 @@ pub struct Format {
     pub(crate) reader: FormatReader,
 }
 
-/// Advice after a file that is no disk image and has nothing to do with one.
+/// Advice for a file that is not related to a disk image.
 const INSTEAD: &str = "open one instead, such as a .qcow2, .vmdk, .vdi or .vhdx file";
 
 impl Format {
