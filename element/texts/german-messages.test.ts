@@ -1,9 +1,9 @@
-// Failures, notices and lost ranges in German: each documented code that can occur in the element has a sentence.
+// Failures, notices and lost ranges in German.
 
-import { readFileSync } from 'node:fs';
-import type { ErrorKind, Fields } from 'decant';
+import type { ErrorKind } from 'decant';
 import { expect, test } from 'vitest';
 import { FORMATS } from '../../worker/public/registry.js';
+import { DAMAGE, ERRORS, NOTICES } from './codes.test-support.js';
 import { FOREIGN, STRANGERS } from './german-formats.js';
 import { germanMessages } from './german-messages.js';
 import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
@@ -11,111 +11,7 @@ import { clause, inEnglish, partsOf, sentence, unitsOf } from './wording.js';
 
 const { failure, notice, lostRange } = germanMessages(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' }));
 const ENGLISH = 'The sky is falling';
-/** A hostile value for each field. There is no `reason`, which would be shown instead of a sentence. */
-const FIELDS = new Proxy({} as Fields, {
-  get: (_, name) => {
-    if (name === 'reason') return undefined;
-    if (name === 'damage') return DAMAGE[0]!.code;
-    return /size|added|unit|count|offset|descriptor|header|found|capacity|Size|^m(?:in|ax)$/.test(String(name))
-      ? 2 ** 20
-      : 'a\u202eb';
-  },
-  has: () => true,
-});
-
-interface Documented {
-  code: string;
-  /** The kinds of an error; for other codes, the second column. */
-  kinds: string[];
-}
-
-/** The rows below the headings of docs/errors.md: `| codes | kinds or fields | ...`. */
-const documented = new Map(
-  readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
-    .split('\n## ')
-    .map((part): [heading: string, rows: Documented[]] => {
-      const rows = part.split('\n').filter((line) => line.startsWith('| `'));
-      return [part.slice(0, part.indexOf('\n')), rows.flatMap(rowsOf)];
-    }),
-);
-
-function rowsOf(line: string): Documented[] {
-  const [, codes = '', kinds = ''] = line.split('|');
-  return [...codes.matchAll(/`([^`]+)`/g)].map(([, code]) => ({
-    code: code!,
-    kinds: kinds.replaceAll(/[ `]/g, '').split(','),
-  }));
-}
-
-const below = (heading: string): Documented[] => documented.get(heading) ?? [];
-const ERRORS = below('Codes of errors');
-const NOTICES = [...below('Codes of notices'), ...below('Codes of notices of outputs')];
-const DAMAGE = below('Codes of lost ranges');
-
-/** Codes that need no German sentence. */
-const WITHOUT_SENTENCE = {
-  'of Node, and of the command': [
-    'address-unsupported',
-    'disk-full',
-    'file-exists',
-    'file-too-large',
-    'format-not-made',
-    'handle-unusable',
-    'name-too-long',
-    'not-a-file',
-    'output-in-use',
-    'stream-used',
-    'target-too-large',
-    'target-too-small',
-  ],
-  'of options that the element does not use': [
-    'controller-full',
-    'nothing-to-unpack',
-    'verify-refused',
-    'one-disk',
-    'place-format',
-    'spool-full',
-    'unknown-place',
-  ],
-  'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],
-  'of targets(), for which the element has texts': ['no-picker'],
-  'of the page around, which speaks its own language': ['from-page'],
-};
-const withoutSentence = Object.values(WITHOUT_SENTENCE).flat();
-
 const inGerman = (text: string): boolean => !text.includes(ENGLISH) && !text.includes('Englisch');
-
-test('docs/errors.md has codes', () => {
-  expect([ERRORS, NOTICES, DAMAGE].map(({ length }) => length > 20)).toEqual([true, true, true]);
-});
-
-test.each(
-  ERRORS.flatMap(({ code, kinds }) => kinds.map((kind) => [code, kind] as [string, ErrorKind])),
-)('the error %s, %s', (code, kind) => {
-  const text = failure({ kind, code, fields: FIELDS, message: ENGLISH });
-  expect(partsOf(text).join('')).toMatch(/\.$/);
-  expect(text).not.toMatch(/undefined|NaN|\u202e/);
-  expect(inGerman(text)).toBe(!withoutSentence.includes(code));
-});
-
-test.each(NOTICES.map(({ code }) => code))('the notice %s', (code) => {
-  const text = notice({ code, fields: FIELDS, message: ENGLISH });
-  expect(text).toMatch(/\.$/);
-  expect(text).not.toMatch(/undefined|NaN|\u202e/);
-  expect(inGerman(text)).toBe(true);
-});
-
-/** Matches a text without missing values. */
-const WHOLE = /^(?!.*(?:undefined|NaN|[?\0])).*\.$/;
-
-test.each([
-  ...ERRORS.flatMap(({ code, kinds }) =>
-    kinds.map((kind) => [code, failure({ kind: kind as ErrorKind, code, fields: {}, message: ENGLISH })]),
-  ),
-  ...NOTICES.map(({ code }) => [code, notice({ code, fields: {}, message: ENGLISH })]),
-])('%s without its fields has no hole', (_, text) => {
-  expect(partsOf(text!).join('')).toMatch(WHOLE);
-});
 
 test('a sentence with a missing field is replaced by the English one, which is marked', () => {
   const missing = { kind: 'missing-file', code: 'missing-file', message: ENGLISH } as const;
@@ -198,12 +94,6 @@ test('optional fields may be missing', () => {
   for (const text of [...notices, full]) expect(text).toMatch(/^(?!.*(?:undefined|NaN|\?)).*\.$/);
 });
 
-test.each(DAMAGE.map(({ code }) => code))('the lost range %s', (code) => {
-  const text = lostRange({ start: 5, length: 7, code, reason: ENGLISH });
-  expect(text).toMatch(/^7 Bytes ab 5: .*[^.]$/);
-  expect(inGerman(text)).toBe(true);
-});
-
 test('each sentence has a documented code', () => {
   const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
   for (const [sentences, rows] of [
@@ -214,7 +104,6 @@ test('each sentence has a documented code', () => {
     const codes = rows.map(({ code }) => code);
     expect(Object.keys(sentences).filter((code) => !codes.includes(code))).toEqual([]);
   }
-  expect(withoutSentence.filter((code) => !ERRORS.some((row) => row.code === code))).toEqual([]);
 });
 
 test('a code without a sentence shows its kind in German and its message in English', () => {

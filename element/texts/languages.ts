@@ -7,6 +7,9 @@ const OTHERS: Record<string, () => Promise<AllTexts>> = {
   de: async () => (await import('./german.js')).german,
 };
 
+/** The languages that have texts, as BCP 47 tags. */
+export const languages: readonly string[] = ['en', ...Object.keys(OTHERS)];
+
 /** The language of `element` as a BCP 47 tag, from the nearest `lang` around it, also outside of shadow trees. */
 export function languageOf(element: Element): string {
   const marked = element.closest<HTMLElement>('[lang]');

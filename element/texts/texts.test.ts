@@ -1,4 +1,4 @@
-// The texts in both languages: both have the same texts, and all names are shown escaped.
+// The texts in all languages: each has the same texts, and all names are shown escaped.
 
 import type { Info, OutputFormat, Result, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
@@ -10,12 +10,12 @@ import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways/choices.js';
 import { english } from './english.js';
 import { german } from './german.js';
+import { languages, textsIn as textsOf } from './languages.js';
 import { partsOf } from './wording.js';
 
-const languages: Record<string, AllTexts> = {
-  English: english,
-  German: german,
-};
+const all = await Promise.all(
+  languages.map(async (language): Promise<[string, AllTexts]> => [language, await textsOf(language)]),
+);
 
 /** Characters that no text may contain, even if a name contains them: see `worker/errors/shown.ts`. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
@@ -302,7 +302,7 @@ const kindOf = (text: unknown) => (Array.isArray(text) ? `${text.length} lines` 
 const kinds = (texts: AllTexts) => Object.fromEntries([...textsIn(texts)].map(([path, text]) => [path, kindOf(text)]));
 
 test('each language has the same texts', () => {
-  const [first, ...others] = Object.values(languages).map(kinds);
+  const [first, ...others] = all.map(([, texts]) => kinds(texts));
   for (const other of others) expect(other).toEqual(first);
 });
 
@@ -320,7 +320,7 @@ function* shown(texts: AllTexts, name: string): Generator<[path: string, text: s
   }
 }
 
-for (const [language, texts] of Object.entries(languages)) {
+for (const [language, texts] of all) {
   test(`${language}: no text is empty or has a missing value`, () => {
     for (const [path, text] of shown(texts, 'disk')) {
       expect(text.trim(), path).not.toBe('');
@@ -340,7 +340,7 @@ for (const [language, texts] of Object.entries(languages)) {
 }
 
 test('German is not English', () => {
-  const other = new Map(textsIn(languages.German!));
+  const other = new Map(textsIn(german));
   const same = [...textsIn(english)].filter(([path, text]) => typeof text === 'string' && other.get(path) === text);
   expect(same.map(([path]) => path)).toEqual(['title', 'format', 'facts.threads']);
 });
@@ -412,10 +412,10 @@ for (const [path, values, text] of [
 }
 
 test.each(['backing file', 'data file', 'extent', 'parent'] as const)('German: the link to a file for %s', (role) => {
-  expect(languages.German!.addressFor({ ...needOf('a'), role })).toMatch(/^Link zur \w+datei$/);
+  expect(german.addressFor({ ...needOf('a'), role })).toMatch(/^Link zur \w+datei$/);
 });
 
 test('German: percentages have a no-break space', () => {
-  expect(languages.German!.percent(0.999)).toBe('99\u00a0%');
-  expect(languages.German!.goOnTitle(0.5)).toMatch(/^50\u00a0% /);
+  expect(german.percent(0.999)).toBe('99\u00a0%');
+  expect(german.goOnTitle(0.5)).toMatch(/^50\u00a0% /);
 });
