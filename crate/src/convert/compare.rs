@@ -4,7 +4,8 @@
 //! both images compute at the same time. Only where the sums of a MiB differ are its bytes read again, and compared. All of it is done in
 //! windows of the disk, so that memory is bounded and the first difference is known early.
 
-use super::pipeline::{Converted, Executor, sums_of};
+use super::executor::Executor;
+use super::pipeline::{Converted, sums_of};
 use super::sums::SUMMED;
 use super::{Cancel, DiskSource, Progress, read};
 use crate::disk::extent::{Extent, ExtentKind, Extents};

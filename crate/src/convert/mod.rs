@@ -5,6 +5,7 @@ mod compare;
 pub(crate) mod decoder;
 pub(crate) mod digest;
 mod disk_source;
+mod executor;
 mod gpt;
 mod in_order;
 pub(crate) mod job;
@@ -19,6 +20,7 @@ pub(crate) mod run;
 mod sector_size;
 mod sum;
 mod sums;
+mod tally;
 mod turns;
 mod within;
 mod workload;
@@ -26,13 +28,13 @@ mod workload;
 pub use compare::{Compared, ComparedDisk, Comparing, ComparisonEvents, compare};
 pub use digest::{Digest, DiskDigest, DiskHasher};
 pub use disk_source::DiskSource;
+pub use executor::{ExecutedJob, Executor};
 pub use in_order::InOrder;
 pub use job::Job;
 pub use measure::{Measured, measure};
 pub use output::Output;
 pub use pipeline::{
-    ConvertedDisk, ConvertedDisks, ExecutedJob, Executor, convert, convert_disk, convert_disks, convert_in_order,
-    resume, sums_of,
+    ConvertedDisk, ConvertedDisks, convert, convert_disk, convert_disks, convert_in_order, resume, sums_of,
 };
 pub use progress::{Cancel, Progress, ResumePoint};
 pub use reshape::{Change, Reshaped, reshaped};

@@ -1,18 +1,17 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
-use super::digest::{DigestData, Digester, DiskDigest, runs_of};
-use super::disk_source::{DiskSource, Plan};
+use super::digest::{Digester, DiskDigest, runs_of};
+use super::disk_source::DiskSource;
+use super::executor::{ExecutedJob, Executor};
 use super::in_order::InOrder;
-use super::job::Job;
 use super::output::{FinishedOutput, Output, OutputWriter, Pass};
-use super::progress::{Cancel, Progress, ResumePoint, Settled};
+use super::progress::{Cancel, Progress, ResumePoint};
 use super::sector_size;
-use super::sum::DiskSum;
-use super::sums::{PartSum, Summing, Sums};
-use super::workload::{Workload, planned_ahead};
-use crate::compress::{GuestRun, Placement};
+use super::sums::{Summing, Sums};
+use super::tally::{Regions, Tally};
+use super::workload::planned_ahead;
 use crate::disk::info::Notice;
-use crate::disk::losses::{Losses, Lost, LostRanges};
+use crate::disk::losses::Losses;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Discarding, OutputBytes};
 use crate::modules::prepare;
@@ -21,47 +20,10 @@ use crate::open::image::Image;
 use crate::open::manifest::Manifest;
 use crate::output::{Layout, Options, Stamp, Write, by_name};
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, try_join, try_join_all};
+use futures_util::future::{try_join, try_join_all};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
-use std::cell::Cell;
 use std::rc::Rc;
-
-/// Runs jobs: reads and decodes their data.
-pub trait Executor {
-    /// The type of its buffers.
-    type Bytes: OutputBytes;
-
-    /// The files that jobs read, and how many jobs to keep in flight.
-    fn workload(&self) -> &Workload;
-
-    /// Runs one job. Fails with `source`, `corrupt`, `target` or `internal`.
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Self::Bytes>>>;
-
-    /// Takes back the buffer of a job after its data is written.
-    fn take_back(&self, _bytes: Self::Bytes) {}
-}
-
-/// The result of a job, for the pipeline.
-#[derive(Default)]
-pub struct ExecutedJob<B> {
-    /// The data and where it belongs; `None` if the executor has written all of it.
-    pub(crate) output: Option<(B, Placement)>,
-    /// The data of [`Job::digested`]; `None` if the job has none, or if `output` has it, unencoded.
-    pub(crate) digested: Option<DigestData<B>>,
-    /// Number of bytes read.
-    pub read: u64,
-    /// Number of bytes that the job adds to the output, without zeros.
-    pub written: u64,
-    /// In a salvage: the ranges that could not be executed.
-    pub(crate) lost: Vec<Lost>,
-    /// Whether the data has a GPT for sectors of 4,096 bytes.
-    pub(crate) large_sectors: bool,
-    /// The CRC-32 of [`Job::summed`]; `None` if the job had no data.
-    pub(crate) crc: Option<u32>,
-    /// The guest sums, if they are wanted.
-    pub(crate) sums: Vec<PartSum>,
-}
 
 /// The result of a conversion of one disk.
 #[derive(Debug)]
@@ -431,91 +393,4 @@ async fn add_to<B: OutputBytes>(
         (None, None) => None,
     };
     digester.add(index, region, data).await
-}
-
-/// The sum of the finished jobs of a pass.
-struct Tally {
-    done: Progress,
-    settled: Settled,
-    lost: LostRanges,
-    sums: Sums,
-    large_sectors: bool,
-    /// See [`Plan::position`].
-    position: Option<Rc<Cell<u64>>>,
-    /// See [`Plan::sum`].
-    sum: Option<(DiskSum, bool)>,
-}
-
-impl Tally {
-    fn new(plan: &Plan, start: ResumePoint) -> Self {
-        let ResumePoint { guest: GuestOffset(guest_done), written } = start;
-        Self {
-            done: Progress { guest_done, written, settled: start, ..Progress::default() },
-            settled: Settled::new(start),
-            lost: LostRanges::default(),
-            sums: Sums::default(),
-            large_sectors: false,
-            position: plan.position(),
-            sum: plan.sum(),
-        }
-    }
-
-    /// Adds a job for `range`. `data`: the bytes of the range that the image stores as data.
-    fn add<B>(&mut self, range: GuestRange, data: u64, executed: ExecutedJob<B>) {
-        let done = &mut self.done;
-        done.guest_done += range.len();
-        done.latest = range;
-        done.data_done += data;
-        done.read = self.position.as_ref().map_or(done.read + executed.read, |position| position.get());
-        done.written += executed.written;
-        self.settled.add(range, executed.written);
-        done.settled = self.settled.point;
-        self.lost.add(range, executed.lost);
-        self.large_sectors |= executed.large_sectors;
-        if let Some((sum, _)) = &mut self.sum {
-            sum.add(range, executed.crc);
-        }
-    }
-
-    /// Compares the disk with its stated checksum, if there is one. In a salvage, returns a notice if they differ; otherwise fails with
-    /// `corrupt`.
-    fn mismatch(&self) -> Result<Option<Notice>> {
-        match &self.sum {
-            Some((sum, is_salvaged)) => match sum.check() {
-                Err(_) if *is_salvaged => Ok(Some(sum.stated.mismatch())),
-                checked => checked.map(|()| None),
-            },
-            None => Ok(None),
-        }
-    }
-}
-
-/// Divides the disk among jobs, in the order in which they are planned.
-struct Regions {
-    unit: u64,
-    /// Where the last job ends, if that is known.
-    end: Box<dyn Fn() -> Option<u64>>,
-    /// Ends of the last job's guest range and region.
-    planned: GuestOffset,
-    placed: GuestOffset,
-}
-
-impl Regions {
-    /// If the size is unknown, all jobs but the last have whole units.
-    fn new(unit: u64, end: Box<dyn Fn() -> Option<u64>>, ResumePoint { guest, .. }: ResumePoint) -> Self {
-        let unit = if end().is_some() { unit } else { 1 };
-        Self { unit, end, planned: guest, placed: guest }
-    }
-
-    /// Returns the guest range that `job` accounts for, and its region: the range whose data and holes all belong to
-    /// the job. The region ends at a unit boundary, since another job may have data in the next unit.
-    fn next(&mut self, job: &Job) -> (GuestRange, GuestRange) {
-        let range = GuestRange { start: self.planned, end: self.planned + job.span };
-        let is_last = (self.end)() == Some(range.end.0);
-        let whole = if is_last { range.end } else { range.end.align_down(self.unit) };
-        let end = whole.max(job.guest_ranges.last().map_or(GuestOffset(0), GuestRun::end)).max(self.placed);
-        let region = GuestRange { start: self.placed, end };
-        (self.planned, self.placed) = (range.end, end);
-        (range, region)
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::decoder::{DecodedJob, Decoder};
 use super::digest::{DigestData, Digested, block_hashes};
+use super::executor::ExecutedJob;
 use super::job::{Job, JobBuffers, Piece, Stored};
-use super::pipeline::ExecutedJob;
 use super::sector_size::has_large_sectors;
 use super::sum::crc_of;
 use super::sums::PartSum;

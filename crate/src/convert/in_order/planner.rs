@@ -1,224 +1,28 @@
-//! Plans jobs for a streamed disk. Reads and decodes one chunk at a time and puts it on a shelf, where its job finds
-//! it.
+//! Plans the jobs of a streamed disk. Reads and decodes one chunk at a time and puts it on the shelf, where its job finds it.
 
-use super::gpt::{self, Gpt, Patch, Unmoved};
-use super::job::{Job, Piece, Stored};
-use super::plan::{HoleLimits, JobLimits};
-use super::reshape::{self, Change, Settled};
+use super::{CHUNK, DiskStream, Growth, InOrder, other_size};
 use crate::compress::{Encoding, GuestRun, is_zero};
-use crate::container::part::PartDecoder;
-use crate::disk::info::{Capacity, ContainerInfo, Notice};
+use crate::convert::gpt::{self, Gpt, Patch, Unmoved};
+use crate::convert::job::{Job, Piece, Stored};
+use crate::convert::plan::{HoleLimits, JobLimits};
+use crate::convert::reshape::{self, Settled};
+use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::{HEAD, TAIL, disk_footer};
-use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
-use crate::io::stream::{ByteStream, Ended};
+use crate::io::source::{FileId, FileRange, zeroed};
+use crate::io::stream::Ended;
 use crate::io::target::Holes;
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestOffset, HostOffset, SECTOR};
 use crate::open::identify::{FileType, RawReason, identify_end, identify_start};
-use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
 use crate::open::refusals::{empty_stream, not_in_order};
 use crate::open::safety::other_capacity;
-use crate::open::streamed_image::StreamedImage;
-use crate::output::{Layout, SIZE_NEEDED};
 
-use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Maximum size of a chunk, in bytes.
-const CHUNK: u64 = 2 << 20;
-
-/// A streamed disk, ready to be converted.
-pub struct InOrder<'a> {
-    image: &'a StreamedImage,
-    parts: Option<Rc<dyn PartDecoder>>,
-    /// The size of the disk in bytes, if it was determined before.
-    size: Option<u64>,
-    shelf: Rc<Shelf>,
-    growth: Growth,
-}
-
-/// How the disk of the output differs from the streamed disk. Sizes are in bytes.
-#[derive(Clone, Default)]
-struct Growth {
-    change: Change,
-    /// The size before the output format rounds it up, and after that. `None` if they are known only at the end.
-    sizes: Option<(u64, u64)>,
-    /// The rewritten ranges. Empty until the start of the disk has been read.
-    patches: Rc<RefCell<Vec<Patch>>>,
-    /// What the stream has in those of the ranges that are in jobs.
-    originals: Rc<RefCell<Vec<Patch>>>,
-    /// The size of the disk of the stream, after its last byte was read.
-    size: Rc<Cell<Option<u64>>>,
-}
-
-impl Growth {
-    /// Whether the GPT is to be moved, if there is one.
-    fn fixes(&self) -> bool {
-        self.sizes.is_some_and(|(virtual_size, disk_size)| self.change.fixes(virtual_size, disk_size))
-    }
-
-    /// The size up to which jobs are planned; `None` if that is the end of the stream. Larger as soon as a GPT was found that is moved.
-    fn total(&self) -> Option<u64> {
-        let is_moved = !self.patches.borrow().is_empty();
-        self.sizes.map(|(virtual_size, disk_size)| if is_moved { disk_size } else { virtual_size })
-    }
-}
-
-/// The bytes of a streamed disk, from its start.
-struct DiskStream {
-    stream: Box<dyn ByteStream>,
-    shelf: Rc<Shelf>,
-    size: Option<u64>,
-    /// Why it is read as a raw disk. If that is a guess, the end of the disk may still show that it is none.
-    reason: RawReason,
-    /// The containers around it, outermost first.
-    containers: Vec<ContainerInfo>,
-    /// See [`StreamedImage::is_stated_stream`].
-    is_stated_stream: bool,
-    /// See [`StreamedImage::capacity`]; `None` for a file to be unpacked.
-    capacity: Option<Capacity>,
-    /// Zeros are added at its end up to a multiple of this many bytes.
-    sector: u64,
-}
-
-impl<'a> InOrder<'a> {
-    /// Reads `image`, decoded by `parts` where that is given and possible.
-    pub fn new(image: &'a StreamedImage, parts: Option<Rc<dyn PartDecoder>>) -> Self {
-        Self { image, parts, size: None, shelf: Rc::default(), growth: Growth::default() }
-    }
-
-    /// States the size of the disk in bytes. The conversion fails with `corrupt` if the disk has another one.
-    #[must_use]
-    pub fn of_size(mut self, size: Option<u64>) -> Self {
-        self.size = size;
-        self
-    }
-
-    /// Makes `change` to the disk, in an output with this layout; `None` if the size of the disk is known only at its end. Fails with
-    /// `usage` if the disk would become smaller, and with `unsupported` if the GPT is to be fixed, but the size is unknown.
-    pub fn changed(mut self, change: Change, layout: Option<&dyn Layout>) -> Result<Self> {
-        let stated = self.size.map(|size| change.size_of(size)).transpose()?.or(change.size);
-        let sizes = stated.zip(layout).map(|(size, layout)| (size, layout.disk_size()));
-        if sizes.is_none() && change.fix_gpt == Some(true) {
-            let message = "The GPT is at the start of the disk, but the size of this disk, which comes in a stream, is known only at its \
-                           end; state the size (size, --size), allow a temporary file (spool, --spool), or save the image as a file first";
-            return Err(Error::new(ErrorKind::Unsupported, message).coded(SIZE_NEEDED));
-        }
-        self.growth = Growth { change, sizes, ..Growth::default() };
-        Ok(self)
-    }
-
-    /// The size of the disk before the output format rounds it up, if it was known before.
-    pub(super) fn virtual_size(&self) -> Option<u64> {
-        self.growth.sizes.map(|(virtual_size, _)| virtual_size)
-    }
-
-    /// The rewritten ranges, after a pass.
-    pub(super) fn rewritten(&self) -> Vec<GuestRange> {
-        self.growth.patches.borrow().iter().map(Patch::range).collect()
-    }
-
-    /// The bytes of the disk in rewritten ranges, of those that are in the jobs so far.
-    pub(super) fn originals(&self) -> Rc<RefCell<Vec<Patch>>> {
-        self.growth.originals.clone()
-    }
-
-    /// Returns a function that returns the size of the disk as it is in the stream, if its end has been read.
-    pub(super) fn size_of_stream(&self) -> impl Fn() -> Option<u64> + use<> {
-        let size = self.growth.size.clone();
-        move || size.get()
-    }
-
-    /// Begins to read the disk from its start. Fails as [`StreamedImage::begin`] does.
-    fn begin(&self) -> Result<DiskStream> {
-        let Self { image, parts, size, shelf, .. } = self;
-        Ok(DiskStream {
-            stream: image.begin(parts.clone())?,
-            shelf: shelf.clone(),
-            size: *size,
-            reason: image.reason(),
-            containers: image.containers().to_vec(),
-            is_stated_stream: image.is_stated_stream(),
-            capacity: image.capacity().filter(|_| !image.is_packed()),
-            sector: if image.is_packed() { 1 } else { SECTOR },
-        })
-    }
-
-    /// The size of the disk, if it was stated.
-    pub(super) fn size(&self) -> Option<u64> {
-        self.size
-    }
-
-    /// The manifest of the archive around the disk, if there is one.
-    pub(super) fn manifest(&self) -> Option<Rc<Manifest>> {
-        self.image.manifest()
-    }
-
-    /// See [`StreamedImage::explain`].
-    pub(super) fn explain(&self, error: Error) -> Error {
-        self.image.explain(error)
-    }
-
-    /// The files that jobs read: the shelf, which workers cannot open.
-    pub fn files(&self) -> Files {
-        Rc::new([self.shelf.clone()])
-    }
-}
-
-fn other_size(size: u64) -> Error {
-    let message = format!(
-        "The disk does not have the {size} bytes that its container states or that were counted before; unpack it first"
-    );
-    Error::new(ErrorKind::Corrupt, message).coded("other-disk-size").field("size", size)
-}
-
-/// Decoded chunks, until their job takes them. Acts as a file of unknown size; each chunk is read once.
-#[derive(Default)]
-struct Shelf {
-    /// By guest offset, ascending.
-    chunks: RefCell<VecDeque<(u64, Vec<u8>)>>,
-    /// The buffer of an earlier chunk.
-    spare: Cell<Vec<u8>>,
-}
-
-impl Shelf {
-    /// Passes the chunk of `len` bytes at `offset` to `receive`. Returns whether there is one.
-    fn take(&self, offset: HostOffset, len: usize, receive: &mut dyn FnMut(&[u8])) -> bool {
-        let mut chunks = self.chunks.borrow_mut();
-        let at = chunks.iter().position(|(start, chunk)| *start == offset.0 && chunk.len() == len);
-        let Some((_, chunk)) = at.and_then(|at| chunks.remove(at)) else { return false };
-        receive(&chunk);
-        self.spare.set(chunk);
-        true
-    }
-}
-
-impl Source for Shelf {
-    fn size(&self) -> u64 {
-        self.chunks.borrow().back().map_or(0, |(start, chunk)| start + chunk.len() as u64)
-    }
-
-    fn profile(&self) -> Profile {
-        Profile { gap: 0, reads_at_once: 1, opened_by_workers: false, made_here: true, ..Profile::default() }
-    }
-
-    fn lend(&self, offset: HostOffset, len: usize, receive: &mut dyn FnMut(&[u8])) -> bool {
-        self.take(offset, len, receive)
-    }
-
-    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
-        let is_there = self.take(offset, buf.len(), &mut |chunk| buf.copy_from_slice(chunk));
-        let twice = || Error::new(ErrorKind::Internal, "A part of the disk was read twice");
-        ready(is_there.then_some(()).ok_or_else(twice)).boxed_local()
-    }
-}
-
 /// Plans a streamed disk, one job per chunk.
-pub(super) struct InOrderPlanner {
+pub(in crate::convert) struct InOrderPlanner {
     disk: DiskStream,
     limits: JobLimits,
     chunk: usize,
@@ -245,7 +49,7 @@ pub(super) struct InOrderPlanner {
 
 impl InOrderPlanner {
     /// Begins to read `disk`. Fails as [`StreamedImage::begin`] does.
-    pub(super) fn new(disk: &InOrder<'_>, limits: JobLimits) -> Result<Self> {
+    pub(in crate::convert) fn new(disk: &InOrder<'_>, limits: JobLimits) -> Result<Self> {
         let chunk = (limits.bytes.min(CHUNK) / limits.unit).max(1) * limits.unit;
         Ok(Self {
             disk: disk.begin()?,
@@ -267,24 +71,24 @@ impl InOrderPlanner {
     }
 
     /// The size of the disk in bytes, if it was determined before.
-    pub(super) fn size(&self) -> Option<u64> {
+    pub(in crate::convert) fn size(&self) -> Option<u64> {
         self.growth.total().or(self.disk.size)
     }
 
     /// Returns a function that returns the size, whose value may be larger after the first job.
-    pub(super) fn end(&self) -> impl Fn() -> Option<u64> + use<> {
+    pub(in crate::convert) fn end(&self) -> impl Fn() -> Option<u64> + use<> {
         let (growth, size) = (self.growth.clone(), self.disk.size);
         move || growth.total().or(size)
     }
 
     /// The number of bytes read from the file.
-    pub(super) fn position(&self) -> Rc<Cell<u64>> {
+    pub(in crate::convert) fn position(&self) -> Rc<Cell<u64>> {
         self.position.clone()
     }
 
     /// Returns a function that makes the notices of the pass, for an output that has made the disk larger or has not. It is called after the
     /// last job.
-    pub(super) fn notices(&self) -> impl Fn(bool) -> Vec<Notice> + use<> {
+    pub(in crate::convert) fn notices(&self) -> impl Fn(bool) -> Vec<Notice> + use<> {
         let (found, has_gpt) = (self.notices.clone(), self.has_unsettled_gpt.clone());
         move |is_larger| {
             let gpt = (is_larger && has_gpt.get()).then(reshape::gpt_not_at_end);
@@ -294,7 +98,7 @@ impl InOrderPlanner {
 
     /// Returns the next job and puts its chunk on the shelf; `None` at the end of the disk. Fails with `corrupt` if the disk does not
     /// have the size that was stated.
-    pub(super) async fn next(&mut self) -> Result<Option<Job>> {
+    pub(in crate::convert) async fn next(&mut self) -> Result<Option<Job>> {
         let job = self.next_job().await?;
         if !self.has_ended {
             self.check_size(self.planned, false)?;
