@@ -3,10 +3,17 @@
 import { join } from 'node:path';
 import { root } from './lib.mjs';
 
-/** The entries of a list share code: it exists once, so that a class is the same in all of them. */
-const ENTRIES = [['browser', 'node', 'cli', 'places/index'], ['threads'], ['testing/index'], ['contents/index']];
-/** Imports no other file of the package. */
-const UPLOAD = 'upload/index';
+/** They share code: it exists once, so that a class is the same in all of them. */
+const ENTRIES = [
+  'browser',
+  'node',
+  'cli',
+  'contents/index',
+  'places/index',
+  'testing/index',
+  'threads',
+  'upload/index',
+];
 /** These run unchanged with every bundler of the host: without imports, and small. */
 const WORKERS = ['worker', 'worker.threads', 'worker.node'];
 
@@ -37,16 +44,23 @@ export const bindings = (name) => join(root, 'target', 'wasm', name);
 const nameOf = (entry) => entry.replace('/index', '');
 
 /**
- * The code of both platforms is one file, except that for files on servers and for places, which is loaded when it is needed. Code for Node
- * alone is not in it, however many files share it.
+ * Files that several entry points load. One that has an `import()` is loaded for the API only, and no file that is loaded for less
+ * imports it: bundlers keep whatever such a file may load. Code for Node alone is in none of them, however many files share it.
  */
-const API = { name: 'api', test: (id) => !/worker.(http|places|cli)|[\\/]node[\\/.-]/.test(id), minShareCount: 3 };
-
-/** The command loads uploads from the file that they have in the package. */
-const uploadApart = {
-  name: 'upload-apart',
-  resolveId: (id) => (id.endsWith('/upload/index.js') ? { id: './upload.js', external: true } : undefined),
-};
+const SHARED = [
+  // A page may need no more than this class.
+  { name: 'decant-error', test: /worker.errors.(decant-error|secrets|shown|values)\.ts$/ },
+  {
+    name: 'common',
+    test: /worker.(client-side.package-files|contents.hardware|errors.\w[\w-]*|http.(address|request-limit)|public.registry)\.ts$/,
+    minShareCount: 3,
+  },
+  {
+    name: 'http',
+    test: /worker.http.(http-failures|http-options|location-header|node-response|request-headers|retries)\.ts$/,
+  },
+  { name: 'api', test: (id) => !/worker.(http|places|cli|upload)|[\\/]node[\\/.-]/.test(id), minShareCount: 3 },
+];
 
 /** Makes errors of workers safe to show in the thread that receives them, and not in the workers too. */
 const shownByReceiver = {
@@ -90,10 +104,9 @@ function options(entries, dir) {
       },
     },
     external: /^(node:|undici$)/,
-    plugins: [quoted, uploadApart],
+    plugins: [quoted],
     output: {
       ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
-      codeSplitting: { groups: [API] },
       comments: KEPT_COMMENTS,
       minify: SHORT,
     },
@@ -154,7 +167,8 @@ const element = (dir) => ({
 export async function bundle(dir) {
   // Imported here because this file is loaded before the packages are installed.
   const { build } = await import('rolldown');
-  for (const entries of [...ENTRIES, [UPLOAD]]) await build(options(entries, dir));
+  const { output, ...shared } = options(ENTRIES, dir);
+  await build({ ...shared, output: { ...output, codeSplitting: { groups: SHARED } } });
   await build(element(dir));
   for (const worker of WORKERS) {
     const { output, ...rest } = options([worker], dir);

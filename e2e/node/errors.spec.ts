@@ -52,6 +52,16 @@ for (const [what, entry, work] of [
   });
 }
 
+for (const [entry, failing] of [
+  ['upload', async () => (await import('../../dist/upload.js')).putTarget('')],
+  ['contents', async () => (await import('../../dist/contents.js')).contentsOf(async () => new Uint8Array(), -1)],
+  ['places', async () => (await import('../../dist/places.js')).nextStep('nowhere', [])],
+] satisfies [string, () => Promise<unknown>][]) {
+  test(`an error of decant/${entry} is an instance of the DecantError of decant`, async () => {
+    expect(await failing().catch((thrown: unknown) => thrown)).toBeInstanceOf(decant.DecantError);
+  });
+}
+
 // Before it begins, and while a source does not answer.
 for (const [call, begun, sentence] of [
   ['open', (_image, source, signal) => decant.open(source, { signal }), 'Opening the image was cancelled'],

@@ -1,7 +1,6 @@
 // Surveys the disk of an open image: its map, its partitions and file systems.
 
 import type { AnyImage } from 'decant';
-import { contentsOf } from 'decant/contents';
 import { DiskPicture } from '../picture/disk-picture.js';
 import { diskSize, type Images, knownSize, type Survey, totalSize } from '../ways/choices.js';
 
@@ -65,7 +64,9 @@ export async function readContents(
   if (image.streamed) return;
   const read = (offset: number, length: number) => image.read(offset, length, { signal });
   // A conversion reports the same failure.
-  const contents = await contentsOf(read, image.info.virtualSize).catch(() => undefined);
+  const contents = await import('decant/contents')
+    .then(({ contentsOf }) => contentsOf(read, image.info.virtualSize))
+    .catch(() => undefined);
   if (!contents) return;
   survey.contents = contents;
   show();

@@ -94,12 +94,15 @@ async function wasEmptied(file: File, now: File): Promise<boolean> {
   return readable === undefined;
 }
 
+/** In bytes. */
+const MEMORY_PER_WORKER = 48 << 20;
+
 export const browser: Platform = {
   get cores() {
     return navigator.hardwareConcurrency;
   },
   convertOptions: ['spool'],
-  memoryPerWorker: 48 << 20,
+  memoryPerWorker: MEMORY_PER_WORKER,
   get noThreads() {
     return whyNoThreads();
   },

@@ -25,6 +25,7 @@ export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>):
 }
 
 /** Caches the results of `make` by key. A failure is not cached. */
+/* @__NO_SIDE_EFFECTS__ */
 export function once<K, V>(make: (key: K) => Promise<V>): (key: K) => Promise<V> {
   const made = new Map<K, Promise<V>>();
   return (key) => {

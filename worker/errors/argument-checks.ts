@@ -43,6 +43,7 @@ export function checkTypes<T extends object>(
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
 /** The names of the options `T`. TypeScript checks that `names` is complete and has no others. */
+/* @__NO_SIDE_EFFECTS__ */
 export const namesOf = <T extends object>(names: Record<KeysOf<T>, true>): readonly string[] => Object.keys(names);
 
 /** Returns the result of `read`, which reads or checks `what` of a caller. Throws `usage` if reading fails, as in a getter. */

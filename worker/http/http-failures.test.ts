@@ -90,25 +90,12 @@ test.for([
   expect(failureOf(answer(403, {}, statusText), { hints: {}, secrets }).message).toBe(message);
 });
 
-test("failures of another copy of the module are adopted, as `decant/upload` gets those of the command's proxies", async () => {
-  vi.resetModules();
-  const other = await import('./http-failures.js');
-  const { DecantError: Other } = await import('../errors/errors.js');
-  const host = 'proxy:1';
-  for (const [foreign, Kind, isThrownItself] of [
-    [new other.NoAnswer('silent', 3, { host }), NoAnswer, true],
-    [new other.Overloaded('busy', 3, { host, status: 503 }), Overloaded, false],
-    [new other.TransientFailure('broken', undefined, { host, status: 502 }), TransientFailure, true],
-    [Object.assign(new other.RequestRefused('refused', 407), { host }), RequestRefused, false],
-    [new Other('usage', 'no proxy', { code: 'a' }), DecantError, true],
-  ] as const) {
-    expect(foreign).not.toBeInstanceOf(Kind);
-    const thrown = isThrownItself ? foreign : new TypeError('fetch failed', { cause: foreign });
-    const adopted = namedFailureIn(thrown, 'server');
-    expect(adopted).toBeInstanceOf(Kind);
-    const { message, code, fields } = foreign;
-    expect(adopted).toMatchObject({ message, code, fields });
-  }
+test.for([
+  ['of Decant', new NoAnswer('silent', 3)],
+  ['of the caller', new DecantError('usage', 'no proxy', { code: 'a' })],
+] as const)('a failure %s that is already explained stays, also inside that of `fetch`', ([, failure]) => {
+  expect(namedFailureIn(failure, 'server')).toBe(failure);
+  expect(namedFailureIn(new TypeError('fetch failed', { cause: failure }), 'server')).toBe(failure);
 });
 
 test.for([

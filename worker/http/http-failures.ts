@@ -5,10 +5,6 @@ import { withoutValues } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isObject } from '../errors/values.js';
 
-/** Has the kind of a failure in every copy of this module. */
-const FAILURE = Symbol.for('decant.failure');
-type FailureKind = 'no-answer' | 'overloaded' | 'refused' | 'transient';
-
 /** Known details of a failure. */
 interface FailureDetails extends ErrorOptions {
   status?: number | undefined;
@@ -25,7 +21,6 @@ const fieldsOf = ({ status, host, serverCode }: FailureDetails): Fields => ({
 
 /** A failure that a retry may fix. */
 export class TransientFailure extends CodedFailure {
-  readonly [FAILURE]: FailureKind = 'transient';
   readonly status: number | undefined;
   /** The host that failed, with a port. */
   host: string | undefined;
@@ -54,21 +49,16 @@ export class TransientFailure extends CodedFailure {
 }
 
 /** The server or the network is overloaded. */
-export class Overloaded extends TransientFailure {
-  override readonly [FAILURE] = 'overloaded';
-}
+export class Overloaded extends TransientFailure {}
 
 /** Bytes come too slowly, as from a server that stalls its clients. */
 export class Trickling extends Overloaded {}
 
 /** No response: the server is down or does not exist. */
-export class NoAnswer extends TransientFailure {
-  override readonly [FAILURE] = 'no-answer';
-}
+export class NoAnswer extends TransientFailure {}
 
 /** The server refused: a retry is useless. */
 export class RequestRefused extends CodedFailure {
-  readonly [FAILURE]: FailureKind = 'refused';
   readonly code = 'http-status';
   /** The host that refused, with a port. */
   host: string | undefined;
@@ -176,8 +166,6 @@ export function namedFailureIn(thrown: unknown, host: string): Error | undefined
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   for (const one of [thrown, cause]) {
     if (one instanceof CodedFailure || one instanceof DecantError) return one;
-    const adopted = adoptedFailure(one);
-    if (adopted) return adopted;
   }
   if (!hidesStatus(cause)) return undefined;
   return Object.assign(failureOf(new Response(null, { status: PROXY_AUTHENTICATION_REQUIRED })), { host });
@@ -186,23 +174,6 @@ export function namedFailureIn(thrown: unknown, host: string): Error | undefined
 /** Whether `cause` is that of Node's `fetch` for the status 407, which it hides: of its causes only this one has no message. */
 export const hidesStatus = (cause: unknown): boolean =>
   cause instanceof Error && cause.message === '' && !('code' in cause) && !(cause instanceof AggregateError);
-
-const KINDS: Record<string, typeof TransientFailure> = { 'no-answer': NoAnswer, overloaded: Overloaded };
-
-/** Returns the failure of another copy of this module as one of this copy: `decant/upload` has its own. */
-function adoptedFailure(thrown: unknown): Error | undefined {
-  if (!(thrown instanceof Error)) return undefined;
-  if (DecantError.is(thrown)) {
-    const { kind, message, code, fields } = thrown;
-    return new DecantError(kind, message, { code, fields, cause: thrown });
-  }
-  if (!(FAILURE in thrown)) return undefined;
-  const { message, retryAfter, status, host, serverCode, [FAILURE]: kind } = thrown as unknown as TransientFailure;
-  if ((kind as FailureKind) === 'refused')
-    return Object.assign(new RequestRefused(message, status ?? 0, serverCode), { host });
-  const Kind = KINDS[kind] ?? TransientFailure;
-  return new Kind(message, retryAfter, { status, host, serverCode, cause: thrown });
-}
 
 /** Headers that need no permission of the server, or none in current browsers. Fetch standard, "CORS-safelisted". */
 const SAFELISTED = new Set(['accept', 'accept-language', 'content-language', 'range']);

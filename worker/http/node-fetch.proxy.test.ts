@@ -1,8 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createPlain, type Server as NetServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openHttp } from '../sources/open-http.js';
-import { putTarget, tusTarget } from '../upload/index.js';
 import { failure } from '../upload/uploads.test-support.js';
 import { listen } from './listening.test-support.js';
 
@@ -12,6 +10,15 @@ beforeEach(() => {
   vi.resetModules();
   vi.unstubAllEnvs();
   for (const name of NAMES) vi.stubEnv(name, undefined);
+});
+
+let openHttp: typeof import('../sources/open-http.js').openHttp;
+let putTarget: typeof import('../upload/index.js').putTarget;
+let tusTarget: typeof import('../upload/index.js').tusTarget;
+
+beforeEach(async () => {
+  ({ openHttp } = await import('../sources/open-http.js'));
+  ({ putTarget, tusTarget } = await import('../upload/index.js'));
 });
 
 /** The dispatcher for the environment's proxies, as in a new process. */

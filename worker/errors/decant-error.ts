@@ -1,0 +1,177 @@
+// `DecantError`, with the types of its properties: separate from what makes errors, so that a page that imports only the class loads
+// nothing else.
+
+import { shownMessage } from './shown.js';
+import { isObject } from './values.js';
+
+/** The kind of a failure, for programs. */
+export type ErrorKind =
+  /** The file is not in a supported format. */
+  | 'not-recognised'
+  /** The image uses an unsupported feature. The message names it. */
+  | 'unsupported'
+  /** The image is damaged or truncated. The message says where. */
+  | 'corrupt'
+  /** A number in the image, or the size of the disk, exceeds a limit. */
+  | 'limit'
+  /** The image refers to a file that was not handed over. The message names the file and its role. */
+  | 'missing-file'
+  /** A password is needed, or is wrong. */
+  | 'password'
+  /** The image or a companion cannot be read, or changed while it was read. */
+  | 'source'
+  /** The output cannot be written. */
+  | 'target'
+  /** The caller aborted the operation or closed the image. */
+  | 'cancelled'
+  /** A mistake of the caller: a wrong option, or a feature that this environment does not have. */
+  | 'usage'
+  /** Memory ran out, a worker died, or Decant has a bug. */
+  | 'internal';
+
+/** A container of an image. */
+export interface ContainerInfo {
+  /** `gzip`, `xz`, `zstd`, `bzip2`, `lz4`, `tar` or `zip`. */
+  name: string;
+  /** The name of the member that is the image, if members have names. */
+  member?: string;
+}
+
+/** A disk in a container. */
+export interface Member {
+  /** Its name in the container, unchanged: show it with `shownText`. */
+  readonly name: string;
+  /** Its size in the container, in bytes. */
+  readonly size: number;
+  /** The name of its format, if recognised. */
+  readonly format?: string;
+  /** Whether its file was not passed; only of a disk of a virtual machine. Then `size` is 0. */
+  readonly missing?: boolean;
+}
+
+/** An internal snapshot. */
+export interface Snapshot {
+  /** Its ID, unique within the image. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** When it was taken, in seconds since 1970. */
+  dateSeconds: number;
+  /** The nanoseconds of that time. */
+  dateNanoseconds: number;
+  /** The guest's clock at that time, in nanoseconds. */
+  vmClockNanoseconds: number;
+  /** The size of the saved state of the machine. */
+  vmStateSize: number;
+  /** The guest's instruction count, if recorded. */
+  icount?: number;
+  /** The size of the disk at that time, if recorded. */
+  virtualSize?: number;
+}
+
+/**
+ * The subject of an error or a notice, for programs: docs/errors.md lists the fields of each code. Texts are unchanged: show
+ * them by `shownText`. Sizes and offsets are in bytes.
+ */
+export interface Fields {
+  /** The companion at fault, or the file that is missing. */
+  readonly file?: string;
+  /** The file that refers to the missing one. */
+  readonly neededBy?: string;
+  /** The encrypted layer, as `info.layers` lists it. */
+  readonly layer?: string;
+  /** The message without its part about the state of the output; missing if the message has no such part. */
+  readonly reason?: string;
+  /** The remains of the output, as a sentence. */
+  readonly left?: string;
+  /** Whether progress was saved: the same conversion with `resume` continues it. */
+  readonly kept?: boolean;
+  /** The format to state. */
+  readonly format?: string;
+  /** The status of a server's answer. */
+  readonly status?: number;
+  /** The disks in the container, as `image.members` lists them. */
+  readonly disks?: readonly Member[];
+  /** The containers around the image, as `info.containers` lists them. */
+  readonly containers?: readonly ContainerInfo[];
+  /** The snapshots of the virtual machine, as `info.snapshots` lists them. */
+  readonly snapshots?: readonly Snapshot[];
+  /** Further fields of a code. */
+  readonly [field: string]:
+    | string
+    | number
+    | boolean
+    | readonly Member[]
+    | readonly ContainerInfo[]
+    | readonly Snapshot[]
+    | undefined;
+}
+
+/** The optional parts of a `DecantError`. */
+export interface DecantErrorOptions {
+  /** A code of docs/errors.md; by default the kind. */
+  code?: string;
+  /** The subject of the error. */
+  fields?: Fields;
+  /** The error that caused this one. */
+  cause?: unknown;
+}
+
+/**
+ * A failure: a kind, a code and fields for programs, and one sentence that a person can act on. The message has at most
+ * 1,000 characters; names and other text in it are escaped.
+ */
+export class DecantError extends Error {
+  /** `DecantError.is` recognises the error by it. */
+  override readonly name = 'DecantError';
+  /** The exact failure: a code of docs/errors.md, or the kind. */
+  readonly code: string;
+  /** The subject of the error; empty if the code has no fields. */
+  readonly fields: Fields;
+
+  /** Escapes and shortens `message`. */
+  constructor(
+    /** The kind of the failure. */
+    readonly kind: ErrorKind,
+    message: string,
+    { code = kind, fields = {}, ...options }: DecantErrorOptions = {},
+  ) {
+    super(shownMessage(message), options);
+    this.code = code;
+    this.fields = fields;
+  }
+
+  /**
+   * Whether `value` is a failure of Decant: an error of this or another copy of the package, or the result of `toJSON`, which
+   * has no `cause`.
+   */
+  static is(value: unknown): value is Failure & { readonly cause?: unknown } {
+    if (!isObject(value)) return false;
+    try {
+      const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
+      return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
+    } catch {
+      return false;
+    }
+  }
+
+  /** Returns the error as plain data, to post to another window or process: a structured clone has no `kind`. */
+  toJSON(): Failure {
+    const { name, kind, code, fields, message } = this;
+    return { name, kind, code, fields, message };
+  }
+}
+
+/** A `DecantError` as plain data. */
+export interface Failure {
+  /** `DecantError.is` recognises the error by it. */
+  name: 'DecantError';
+  /** The kind of the failure. */
+  kind: ErrorKind;
+  /** The exact failure: a code of docs/errors.md, or the kind. */
+  code: string;
+  /** The subject of the error. */
+  fields: Fields;
+  /** One sentence that a person can act on. */
+  message: string;
+}
