@@ -59,10 +59,10 @@ async function convert(page: Page, kind: Kind, origin: string, size = MIB): Prom
       const targets = {
         s3: () => upload.s3Target({ sign }),
         gcs: () => upload.gcsTarget({ url: `${origin}/gcs/disk` }),
-        tus: () => upload.tusTarget(`${origin}/tus/files`),
-        'page blob': () => upload.azurePageBlobTarget(`${origin}/azure/disk?sig=x`),
-        'block blob': () => upload.azureBlockBlobTarget(`${origin}/azure/disk?sig=x`),
-        put: () => upload.putTarget(`${origin}/put/disk`),
+        tus: () => upload.tusTarget({ url: `${origin}/tus/files` }),
+        'page blob': () => upload.azurePageBlobTarget({ url: `${origin}/azure/disk?sig=x` }),
+        'block blob': () => upload.azureBlockBlobTarget({ url: `${origin}/azure/disk?sig=x` }),
+        put: () => upload.putTarget({ url: `${origin}/put/disk` }),
       };
       const image = await open(new Blob([disk]), { format: 'raw' });
       try {

@@ -38,7 +38,7 @@ for (const [what, failing, code] of [
 for (const [what, entry, work] of [
   ['of the calling side', 'node', 'open(file, { workers: 0 })'],
   ['of a worker', 'node', 'open(new Blob([file]))'],
-  ['of an upload', 'upload', "putTarget('')"],
+  ['of an upload', 'upload', "putTarget({ url: '' })"],
   ['of contents', 'contents', 'contentsOf()'],
 ] as const) {
   test(`an uncaught error is short: ${what}`, () => {
@@ -53,7 +53,7 @@ for (const [what, entry, work] of [
 }
 
 for (const [entry, failing] of [
-  ['upload', async () => (await import('../../dist/upload.js')).putTarget('')],
+  ['upload', async () => (await import('../../dist/upload.js')).putTarget({ url: '' })],
   ['contents', async () => (await import('../../dist/contents.js')).contentsOf(async () => new Uint8Array(), -1)],
   ['places', async () => (await import('../../dist/places.js')).nextStep('nowhere', [])],
 ] satisfies [string, () => Promise<unknown>][]) {

@@ -112,8 +112,8 @@ test('the folder is TMPDIR without another one', ({ folder }) => {
 
 for (const [name, target, details] of [
   ['gcs', (origin) => upload.gcsTarget({ url: `${origin}/gcs/disk` }), FULL],
-  ['tus', (origin) => upload.tusTarget(`${origin}/tus/files`), {}],
-  ['put', (origin) => upload.putTarget(`${origin}/put/disk`), FULL],
+  ['tus', (origin) => upload.tusTarget({ url: `${origin}/tus/files` }), {}],
+  ['put', (origin) => upload.putTarget({ url: `${origin}/put/disk` }), FULL],
   [
     's3',
     (origin) => upload.s3Target({ url: `${origin}/s3/disk`, keys: { accessKeyId: 'a', secretAccessKey: 'b' } }),
@@ -153,7 +153,7 @@ for (const [format, target, written] of [
       const output =
         target === 's3Target'
           ? upload.s3Target({ url: `${server.origin}/s3/disk`, keys })
-          : upload.azurePageBlobTarget(`${server.origin}/azure/disk?sig=secret`);
+          : upload.azurePageBlobTarget({ url: `${server.origin}/azure/disk?sig=secret` });
       const result = await convert(disk, output, { format, spool }, { format: 'raw' });
       const [object] = server.objects.values();
       writeFileSync(file, object!);

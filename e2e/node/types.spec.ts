@@ -41,7 +41,7 @@ const UPLOADS = `
   import { putTarget } from 'decant/upload';
   export async function upload(path: string): Promise<number> {
     const image = await open(path);
-    return (await image.convert(putTarget('https://localhost/disk', { headers: { 'X-Name': 'disk' } }))).outputSize;
+    return (await image.convert(putTarget({ url: 'https://localhost/disk', headers: { 'X-Name': 'disk' } }))).outputSize;
   }`;
 
 /** What it must not do. */

@@ -56,8 +56,8 @@ async function converted(
 
 const s3 = () => upload.s3Target({ url: `${server.origin}/s3/disk`, keys: KEYS });
 const gcs = () => upload.gcsTarget({ url: `${server.origin}/gcs/disk` });
-const tus = () => upload.tusTarget(`${server.origin}/tus/files`);
-const put = () => upload.putTarget(`${server.origin}/put/disk`);
+const tus = () => upload.tusTarget({ url: `${server.origin}/tus/files` });
+const put = () => upload.putTarget({ url: `${server.origin}/put/disk` });
 
 /** Holds the answer to each PUT; resolves to what lets them go, one after the other. */
 function holdParts(): (() => void)[] {

@@ -63,23 +63,23 @@ const TARGETS: Record<'s3' | 'gcs' | 'tus' | 'put' | 'page blob' | 'block blob',
   },
   tus: {
     prefix: '/tus/files/',
-    target: (options) => upload.tusTarget(`${server.origin}/tus/files`, options),
+    target: (options) => upload.tusTarget({ url: `${server.origin}/tus/files`, ...options }),
     faults: ['cut', 'status 403'],
   },
   put: {
     prefix: '/put',
-    target: (options) => upload.putTarget(`${server.origin}/put${PATH}`, options),
+    target: (options) => upload.putTarget({ url: `${server.origin}/put${PATH}`, ...options }),
     faults: ['drop', 'status 403'],
   },
   'page blob': {
     prefix: '/azure',
     format: 'vpc',
-    target: (options) => upload.azurePageBlobTarget(`${server.origin}/azure${PATH}?sig=secret`, options),
+    target: (options) => upload.azurePageBlobTarget({ url: `${server.origin}/azure${PATH}?sig=secret`, ...options }),
     faults: ['lost answer', 'status 403'],
   },
   'block blob': {
     prefix: '/azure',
-    target: (options) => upload.azureBlockBlobTarget(`${server.origin}/azure${PATH}?sig=secret`, options),
+    target: (options) => upload.azureBlockBlobTarget({ url: `${server.origin}/azure${PATH}?sig=secret`, ...options }),
     faults: ['lost answer', 'status 403'],
   },
 };
@@ -283,15 +283,15 @@ test(
   { tag: '@full' },
   async () => {
     const headers = async () => ({ 'X-Token': 'fresh' });
-    await convert(RAW, upload.putTarget(`${server.origin}/put${PATH}`, { headers }));
+    await convert(RAW, upload.putTarget({ url: `${server.origin}/put${PATH}`, headers }));
     expect(server.asked[0]!.headers['x-token']).toBe('fresh');
     const address = `${server.origin.replace('http://', 'http://me:secret@')}/put${PATH}?secret`;
-    await convert(RAW, upload.putTarget(address));
+    await convert(RAW, upload.putTarget({ url: address }));
     const [put, head] = server.asked.slice(-2).map(({ headers }) => headers.authorization);
     expect(put).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
     expect(head).toBe(put);
     await server.close();
-    const failed = await failure(convert(RAW, upload.putTarget(address)));
+    const failed = await failure(convert(RAW, upload.putTarget({ url: address })));
     expect(failed).toMatch(/^target: Could not upload to '[^?@]*': no answer came from/);
   },
 );

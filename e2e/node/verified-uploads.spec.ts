@@ -32,10 +32,10 @@ const LATE = RAW.length - 100;
 const TARGETS = {
   s3: () => upload.s3Target({ url: `${server.origin}/s3/disk`, keys: KEYS }),
   gcs: () => upload.gcsTarget({ url: `${server.origin}/gcs/disk` }),
-  tus: () => upload.tusTarget(`${server.origin}/tus/files`),
-  put: () => upload.putTarget(`${server.origin}/put/disk`),
-  'page blob': () => upload.azurePageBlobTarget(`${server.origin}/azure/disk?sig=secret`),
-  'block blob': () => upload.azureBlockBlobTarget(`${server.origin}/azure/disk?sig=secret`),
+  tus: () => upload.tusTarget({ url: `${server.origin}/tus/files` }),
+  put: () => upload.putTarget({ url: `${server.origin}/put/disk` }),
+  'page blob': () => upload.azurePageBlobTarget({ url: `${server.origin}/azure/disk?sig=secret` }),
+  'block blob': () => upload.azureBlockBlobTarget({ url: `${server.origin}/azure/disk?sig=secret` }),
 } satisfies Record<string, () => Decant.Target>;
 type Kind = keyof typeof TARGETS;
 

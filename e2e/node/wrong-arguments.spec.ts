@@ -241,7 +241,7 @@ test('targets of uploads', () => {
     ...[others.tusTarget, others.putTarget, others.azurePageBlobTarget, others.azureBlockBlobTarget].flatMap(
       (target): Row[] => [
         [target.name, (value) => target(value), isNone],
-        ...options(withHeaders, (given) => target(URL_OF, given)),
+        ...options({ ...withHeaders, url: isNone }, (given) => target({ url: URL_OF, ...given })),
       ],
     ),
   ]);

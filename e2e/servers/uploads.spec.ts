@@ -55,14 +55,14 @@ const ROWS: Row[] = [
   {
     name: 'Azurite, page blob',
     start: azureServer,
-    target: (url, options) => upload.azurePageBlobTarget(url, options),
+    target: (url, options) => upload.azurePageBlobTarget({ url, ...options }),
     format: 'vpc',
     args: ['--upload', 'azure'],
   },
   {
     name: 'Azurite, block blob',
     start: azureServer,
-    target: (url, options) => upload.azureBlockBlobTarget(url, options),
+    target: (url, options) => upload.azureBlockBlobTarget({ url, ...options }),
     format: 'raw',
     args: ['--upload', 'azure'],
     note: 'decant: note: the output is raw, by -O, although its name ends in .vhd\n',
@@ -70,7 +70,7 @@ const ROWS: Row[] = [
   {
     name: '@tus/server',
     start: tusServer,
-    target: (url, options) => upload.tusTarget(url, options),
+    target: (url, options) => upload.tusTarget({ url, ...options }),
     format: 'raw',
     args: ['--upload', 'tus'],
   },

@@ -13,10 +13,10 @@ const keys = { accessKeyId: 'public', secretAccessKey: 'secret' };
 const targets = {
   s3: () => upload.s3Target({ url: `${origin}/s3/disk`, keys }),
   gcs: () => upload.gcsTarget({ url: `${origin}/gcs/disk` }),
-  tus: () => upload.tusTarget(`${origin}/tus/files`),
-  put: () => upload.putTarget(`${origin}/put/disk`),
-  'page blob': () => upload.azurePageBlobTarget(`${origin}/azure/disk`),
-  'block blob': () => upload.azureBlockBlobTarget(`${origin}/azure/disk`),
+  tus: () => upload.tusTarget({ url: `${origin}/tus/files` }),
+  put: () => upload.putTarget({ url: `${origin}/put/disk` }),
+  'page blob': () => upload.azurePageBlobTarget({ url: `${origin}/azure/disk` }),
+  'block blob': () => upload.azureBlockBlobTarget({ url: `${origin}/azure/disk` }),
 };
 
 async function held() {

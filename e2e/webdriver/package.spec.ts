@@ -154,7 +154,7 @@ for (const kind of ['s3', 'azure'] as const) {
                   return `${origin}/s3/disk?${action === 'create' ? 'uploads=' : new URLSearchParams(query)}`;
                 },
               }),
-            azure: () => upload.azureBlockBlobTarget(`${origin}/azure/disk?sig=x`),
+            azure: () => upload.azureBlockBlobTarget({ url: `${origin}/azure/disk?sig=x` }),
           };
           const image = await window.decant.open(window.file);
           await image.convert(targets[kind]());

@@ -36,19 +36,19 @@ export async function uploadTarget(output: UploadOutput, signal: AbortSignal): P
   const requests = proxied === fetch ? {} : { fetch: proxied };
   switch (upload) {
     case undefined:
-      return targets.putTarget(url, { headers, ...requests, method, confirm });
+      return targets.putTarget({ url, headers, ...requests, method, confirm });
     case 's3':
       if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, not headers');
       return targets.s3Target({ url, keys: s3Keys(), ...requests, journal: uploadJournal(url) });
     case 'gcs':
       return targets.gcsTarget({ url, headers, ...requests });
     case 'tus':
-      return targets.tusTarget(url, { headers, ...requests });
+      return targets.tusTarget({ url, headers, ...requests });
     case 'azure': {
       const blob = withSignature(url);
       return isPageBlob(upload, format, formatOptions)
-        ? targets.azurePageBlobTarget(blob, { headers, ...requests, existing })
-        : targets.azureBlockBlobTarget(blob, { headers, ...requests });
+        ? targets.azurePageBlobTarget({ url: blob, headers, ...requests, existing })
+        : targets.azureBlockBlobTarget({ url: blob, headers, ...requests });
     }
   }
 }

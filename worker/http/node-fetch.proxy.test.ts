@@ -79,7 +79,7 @@ test('a PUT that is redirected through a proxy: the error names the address', as
     response.writeHead(307, { Location: 'http://other.test/disk?secret' }).end();
   });
   vi.stubEnv('http_proxy', await listen(proxy));
-  const target = putTarget('http://images.test/disk', { fetch: await environmentFetch() });
+  const target = putTarget({ url: 'http://images.test/disk', fetch: await environmentFetch() });
   await target.open?.({ ascending: true });
   const failing = failure(Promise.resolve(target.close()));
   expect(await failing).toContain('the server redirects to http://other.test/disk: use this address');
@@ -110,7 +110,7 @@ describe('a server that refuses every request by 407', () => {
   const platform = (fetch: Made) => ({ seesRedirects: true, fetch: async () => fetch });
   const plan = { virtualSize: 1, outputSize: 1, ascending: true };
   const put = async (url: string, fetch: Made) => {
-    const target = putTarget(url, { fetch });
+    const target = putTarget({ url, fetch });
     await target.open?.(plan);
     try {
       await target.write(0, new Uint8Array(1));
@@ -123,7 +123,7 @@ describe('a server that refuses every request by 407', () => {
   };
   const USES = {
     'a read': (url: string, fetch: Made) => openHttp(platform(fetch), url, {}),
-    'an upload in parts': async (url: string, fetch: Made) => tusTarget(url, { fetch }).open?.(plan),
+    'an upload in parts': async (url: string, fetch: Made) => tusTarget({ url, fetch }).open?.(plan),
     'a PUT': put,
   };
 

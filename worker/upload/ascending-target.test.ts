@@ -25,11 +25,12 @@ const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
 const MAKERS: Record<string, (options: UploadOptions) => Target> = {
   s3: (options) => s3Target({ sign: (request) => `${ORIGIN}/s3/disk?${methodAndQuery(request).query}`, ...options }),
   gcs: (options) => gcsTarget({ url: 'https://me:secret@cloud.test/gcs/disk', ...options }),
-  tus: (options) => tusTarget('https://me:secret@cloud.test/tus/files', options),
-  put: (options) => putTarget('https://me:secret@cloud.test/put/disk?key=secret', options),
-  'page blob': (options) => azurePageBlobTarget('https://me:secret@cloud.test/azure/disk?sig=secret', options),
+  tus: (options) => tusTarget({ url: 'https://me:secret@cloud.test/tus/files', ...options }),
+  put: (options) => putTarget({ url: 'https://me:secret@cloud.test/put/disk?key=secret', ...options }),
+  'page blob': (options) =>
+    azurePageBlobTarget({ url: 'https://me:secret@cloud.test/azure/disk?sig=secret', ...options }),
   'block blob': (options) =>
-    azureBlockBlobTarget(new URL('https://me:secret@cloud.test/azure/disk?sig=secret'), options),
+    azureBlockBlobTarget({ url: new URL('https://me:secret@cloud.test/azure/disk?sig=secret'), ...options }),
 };
 const KINDS = Object.keys(MAKERS);
 const made = (kind: string, { fetch }: Pick<Cloud, 'fetch'>, options: UploadOptions = {}) =>
@@ -201,10 +202,10 @@ test('keys do not belong in a page', () => {
 
 test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is not a URL', (address) => {
   for (const make of [
-    () => putTarget(address),
-    () => tusTarget(address),
+    () => putTarget({ url: address }),
+    () => tusTarget({ url: address }),
     () => gcsTarget({ url: address }),
-    () => azurePageBlobTarget(address),
+    () => azurePageBlobTarget({ url: address }),
     () => s3Target({ url: address, keys: KEYS }),
   ]) {
     expect(make).toThrow(expect.objectContaining({ kind: 'usage' }));
@@ -221,7 +222,7 @@ const unreadable = (name: string): PropertyDescriptorMap => ({
 const UNREADABLE = Object.defineProperties({}, { ...unreadable('headers'), ...unreadable('region') });
 
 test.each<[string, () => unknown, string]>([
-  ['options that cannot be read', () => putTarget(ORIGIN, UNREADABLE), 'Could not read the options: a'],
+  ['options that cannot be read', () => putTarget(UNREADABLE as never), 'Could not read the options: a'],
   [
     'a sign that cannot be read',
     () => s3Target(Object.defineProperties({}, unreadable('sign')) as never),
@@ -244,12 +245,16 @@ test.each<[string, () => unknown, string]>([
   ['no address of S3', () => s3Target({ keys: KEYS } as never), 'The address must be a URL of http or https'],
   ['no address of Google', () => gcsTarget({} as never), 'The address must be a URL of http or https'],
   ['no options of Google', () => gcsTarget(null as never), "'options' must be an object"],
-  ['no address of tus', () => tusTarget(undefined as never), 'The address must be a URL of http or https'],
-  ['no options of tus', () => tusTarget(ORIGIN, null as never), "'options' must be an object"],
-  ['a path for PUT', () => putTarget('/disk.raw'), 'The address must be a URL of http or https'],
-  ['a time-out that is a text', () => putTarget(ORIGIN, { timeout: '5' } as never), "'timeout' must be a number"],
-  ['headers that are none', () => azurePageBlobTarget(ORIGIN, { headers: null } as never), "'headers' must be"],
-  ['a fetch that is none', () => azureBlockBlobTarget(ORIGIN, { fetch: 5 } as never), "'fetch' must be a function"],
+  ['no address of tus', () => tusTarget({} as never), 'The address must be a URL of http or https'],
+  ['an address instead of options', () => tusTarget(ORIGIN as never), "'options' must be an object"],
+  ['a path for PUT', () => putTarget({ url: '/disk.raw' }), 'The address must be a URL of http or https'],
+  ['a time-out that is a text', () => putTarget({ url: ORIGIN, timeout: '5' } as never), "'timeout' must be a number"],
+  ['headers that are none', () => azurePageBlobTarget({ url: ORIGIN, headers: null } as never), "'headers' must be"],
+  [
+    'a fetch that is none',
+    () => azureBlockBlobTarget({ url: ORIGIN, fetch: 5 } as never),
+    "'fetch' must be a function",
+  ],
 ])('%s: refused before anything is asked', (_, make, message) => {
   let thrown: unknown;
   try {

@@ -15,7 +15,9 @@ import { S3Journal } from './s3-journal.js';
 import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
 import { Tus } from './tus.js';
 import {
+  type AzureBlockBlobOptions,
   type AzurePageBlobOptions,
+  BLOCK_BLOB_OPTIONS,
   GCS_OPTIONS,
   type GcsOptions,
   PAGE_BLOB_OPTIONS,
@@ -26,7 +28,6 @@ import {
   type S3Options,
   TUS_OPTIONS,
   type TusOptions,
-  UPLOAD_OPTIONS,
   type UploadOptions,
 } from './upload-options.js';
 import { DEFAULT_TIMEOUT, UploadRequests } from './upload-requests.js';
@@ -44,6 +45,7 @@ export type {
   TargetResumePoint,
 } from '../public/types.js';
 export type {
+  AzureBlockBlobOptions,
   AzurePageBlobOptions,
   GcsOptions,
   PutOptions,
@@ -112,24 +114,24 @@ export function gcsTarget(options: GcsOptions): Target {
  * unknown size needs `creation-defer-length`. At the end, HEAD confirms the file. A failed upload is removed, if the server has
  * the extension `termination`.
  */
-export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
+export function tusTarget(options: TusOptions): Target {
   check('tusTarget', options, TUS_OPTIONS);
-  const { url: at, requests } = requestsTo(url, options);
-  return upload(new Tus(requests, at, options.name));
+  const { url, requests } = requestsTo(options.url, options);
+  return upload(new Tus(requests, url, options.name));
 }
 
 /**
- * Returns a target that sends the output by one PUT, or POST, to `url`, with `Content-Length` if the size is known, otherwise
+ * Returns a target that sends the output by one PUT, or POST, with `Content-Length` if the size is known, otherwise
  * chunked. It is not retried: a broken connection fails the conversion. Only some browsers support it, over HTTP/2 and 3.
  */
-export function putTarget(url: string | URL, options: PutOptions = {}): Target {
+export function putTarget(options: PutOptions): Target {
   check('putTarget', options, PUT_OPTIONS);
   const { method = 'PUT', confirm = true } = options;
   if (method !== 'PUT' && method !== 'POST')
     throw new DecantError('usage', `'method' must be PUT or POST, not ${shownText(String(method))}`);
   if (typeof confirm !== 'boolean') throw new DecantError('usage', "'confirm' must be true or false");
-  const { url: at, requests } = requestsTo(url, options);
-  return new SingleUseTarget(new Put(requests, at, options));
+  const { url, requests } = requestsTo(options.url, options);
+  return new SingleUseTarget(new Put(requests, url, options));
 }
 
 /**
@@ -137,18 +139,18 @@ export function putTarget(url: string | URL, options: PutOptions = {}): Target {
  * Holes are not sent. The last bytes, such as the footer of a VHD, are written last. If a blob already exists, it stays unchanged
  * and the conversion fails, unless an interrupted upload left it. An incomplete blob is removed, unless it is `existing`.
  */
-export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOptions = {}): Target {
+export function azurePageBlobTarget(options: AzurePageBlobOptions): Target {
   check('azurePageBlobTarget', options, PAGE_BLOB_OPTIONS);
-  const { url: at, requests } = requestsTo(url, options);
-  return new SingleUseTarget(new PageBlob(new AzureBlob(requests, at), options.existing));
+  const { url, requests } = requestsTo(options.url, options);
+  return new SingleUseTarget(new PageBlob(new AzureBlob(requests, url), options.existing));
 }
 
 /**
  * Returns a target that makes an Azure block blob. The blob appears, and replaces an existing one, at the end. 4 blocks of 8 MiB
  * are sent at once; they are larger for more than 400 GB. The server checks each by its MD5 digest.
  */
-export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
-  check('azureBlockBlobTarget', options, UPLOAD_OPTIONS);
-  const { url: at, requests } = requestsTo(url, options);
-  return upload(new BlockBlob(new AzureBlob(requests, at)));
+export function azureBlockBlobTarget(options: AzureBlockBlobOptions): Target {
+  check('azureBlockBlobTarget', options, BLOCK_BLOB_OPTIONS);
+  const { url, requests } = requestsTo(options.url, options);
+  return upload(new BlockBlob(new AzureBlob(requests, url)));
 }

@@ -44,7 +44,7 @@ const answer = (status: string, headers = '') => `HTTP/1.1 ${status}\r\nContent-
 
 /** Uploads zeros by one PUT. Resolves to the error. */
 async function failureOf(url: string): Promise<unknown> {
-  const target = putTarget(url, { patience: 20 });
+  const target = putTarget({ url, patience: 20 });
   try {
     await target.open!({ outputSize: SIZE, ascending: true });
     const piece = new Uint8Array(MIB);

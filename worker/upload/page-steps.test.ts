@@ -70,10 +70,10 @@ const fetching: typeof fetch = (url, init) => {
 const TARGETS: Record<string, () => Target> = {
   s3: () => s3Target({ sign: (request) => `${HOST}/s3/disk?${methodAndQuery(request).query}`, fetch: fetching }),
   gcs: () => gcsTarget({ url: `${HOST}/gcs/disk`, fetch: fetching }),
-  tus: () => tusTarget(`${HOST}/tus/files`, { fetch: fetching }),
-  'page blob': () => azurePageBlobTarget(`${HOST}/azure/disk`, { fetch: fetching }),
-  'block blob': () => azureBlockBlobTarget(`${HOST}/azure/disk`, { fetch: fetching }),
-  put: () => putTarget(`${HOST}/put/disk`, { fetch: fetching }),
+  tus: () => tusTarget({ url: `${HOST}/tus/files`, fetch: fetching }),
+  'page blob': () => azurePageBlobTarget({ url: `${HOST}/azure/disk`, fetch: fetching }),
+  'block blob': () => azureBlockBlobTarget({ url: `${HOST}/azure/disk`, fetch: fetching }),
+  put: () => putTarget({ url: `${HOST}/put/disk`, fetch: fetching }),
 };
 
 /** The kinds of bodies: lists are texts. */

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { TargetEnd } from '../public/types.js';
-import type { PutOptions } from './upload-options.js';
+import type { PutSettings } from './put.js';
 import { DISK, failure, planOf, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -17,7 +17,7 @@ type Answer = [status: number, headers?: Record<string, string>];
 async function uploaded(
   sent: Answer,
   heads: Record<string, Answer> = {},
-  { disk = DISK, ...options }: PutOptions & { disk?: Buffer } = {},
+  { disk = DISK, ...options }: PutSettings & { disk?: Buffer } = {},
 ) {
   const asked: string[] = [];
   const tokens: (string | null)[] = [];
@@ -152,7 +152,7 @@ test.each([
   ['PUT', [201, { Location: '/files/1' }]],
   ['POST', [200]],
 ] as [
-  PutOptions['method'] & string,
+  PutSettings['method'] & string,
   Answer,
 ][])('with confirm: false, the response to %s %o is enough', async (method, sent) => {
   const { asked, message, unconfirmed } = await uploaded(sent, {}, { confirm: false, method });

@@ -19,6 +19,9 @@ import {
   type UploadResponse,
 } from './upload-requests.js';
 
+/** The options of the request, whose URL is parsed before. */
+export type PutSettings = Omit<PutOptions, 'url'>;
+
 const COMPLETE = [200, 201, ACCEPTED, 204];
 const ZEROS = new Uint8Array(1 << 20);
 
@@ -55,7 +58,7 @@ export class Put implements Target {
   constructor(
     private readonly requests: UploadRequests,
     private readonly url: URL,
-    { timeout = DEFAULT_TIMEOUT, patience = DEFAULT_PATIENCE, method = 'PUT', confirm = true }: PutOptions,
+    { timeout = DEFAULT_TIMEOUT, patience = DEFAULT_PATIENCE, method = 'PUT', confirm = true }: PutSettings,
   ) {
     this.#method = method;
     this.#confirms = confirm;

@@ -9,7 +9,7 @@ const DISK = new Uint8Array(8).fill(7);
 const FROM = 'https://host/files';
 const ITSELF = 'is the address of the request itself';
 const TARGETS = {
-  tus: (from: string, options: UploadOptions) => tusTarget(from, options),
+  tus: (from: string, options: UploadOptions) => tusTarget({ url: from, ...options }),
   gcs: (from: string, options: UploadOptions) => gcsTarget({ url: from, ...options }),
 };
 

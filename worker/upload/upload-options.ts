@@ -27,12 +27,16 @@ export type GcsOptions = UploadOptions &
 
 /** Options of `tusTarget`. */
 export interface TusOptions extends UploadOptions {
+  /** Where files are created. */
+  url: string | URL;
   /** The name of the file, sent as the metadata `filename`. */
   name?: string;
 }
 
 /** Options of `putTarget`. */
 export interface PutOptions extends UploadOptions {
+  /** The URL of the request. */
+  url: string | URL;
   /** The method of the request, by default PUT. A POST names no object, so only a Location in the response can confirm one. */
   method?: 'PUT' | 'POST';
   /**
@@ -42,8 +46,14 @@ export interface PutOptions extends UploadOptions {
   confirm?: boolean;
 }
 
+/** Options of `azureBlockBlobTarget`. */
+export interface AzureBlockBlobOptions extends UploadOptions {
+  /** The URL of the blob, with a signature (SAS) in its query, unless `headers` authorize. */
+  url: string | URL;
+}
+
 /** Options of `azurePageBlobTarget`. */
-export interface AzurePageBlobOptions extends UploadOptions {
+export interface AzurePageBlobOptions extends AzureBlockBlobOptions {
   /**
    * Writes into an existing blob with the size of the output, such as one that Azure made for the upload of a managed disk. The
    * blob is neither created nor removed. Holes are cleared only if it has been written to before.
@@ -118,12 +128,12 @@ export type S3Options = Omit<UploadOptions, 'headers'> & {
       }
   );
 
-const UPLOAD = { credentials: true, fetch: true, patience: true, timeout: true } as const;
+const UPLOAD = { credentials: true, fetch: true, patience: true, timeout: true, url: true } as const;
 
-export const UPLOAD_OPTIONS = namesOf<UploadOptions>({ ...UPLOAD, headers: true });
-export const GCS_OPTIONS = namesOf<GcsOptions>({ ...UPLOAD, headers: true, session: true, url: true });
+export const GCS_OPTIONS = namesOf<GcsOptions>({ ...UPLOAD, headers: true, session: true });
 export const TUS_OPTIONS = namesOf<TusOptions>({ ...UPLOAD, headers: true, name: true });
 export const PUT_OPTIONS = namesOf<PutOptions>({ ...UPLOAD, headers: true, confirm: true, method: true });
+export const BLOCK_BLOB_OPTIONS = namesOf<AzureBlockBlobOptions>({ ...UPLOAD, headers: true });
 export const PAGE_BLOB_OPTIONS = namesOf<AzurePageBlobOptions>({ ...UPLOAD, headers: true, existing: true });
-export const S3_OPTIONS = namesOf<S3Options>({ ...UPLOAD, journal: true, keys: true, sign: true, url: true });
+export const S3_OPTIONS = namesOf<S3Options>({ ...UPLOAD, journal: true, keys: true, sign: true });
 export const S3_KEYS = namesOf<S3Keys>({ accessKeyId: true, region: true, secretAccessKey: true, sessionToken: true });

@@ -9,12 +9,12 @@ import type { Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { type UploadProtocol, UploadTarget } from './ascending-target.js';
 import { AzureBlob, BlockBlob, PageBlob } from './azure.js';
 import { Gcs } from './gcs.js';
-import { Put } from './put.js';
+import { Put, type PutSettings } from './put.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
 import { methodAndQuery } from './s3-sign.js';
 import { Tus } from './tus.js';
-import type { PutOptions, S3Request, UploadJournal, UploadOptions } from './upload-options.js';
+import type { S3Request, UploadJournal, UploadOptions } from './upload-options.js';
 import { UploadRequests } from './upload-requests.js';
 
 /** Longer than anything takes on a busy machine. */
@@ -89,7 +89,8 @@ export const TARGETS = {
     const protocol = new Tus(requestsTo(cloud, options), new URL(`${ORIGIN}/tus/files`), undefined);
     return new UploadTarget(withParts(protocol));
   },
-  put: (cloud, options: PutOptions = {}) => new Put(requestsTo(cloud, options), new URL(`${ORIGIN}/put/disk`), options),
+  put: (cloud, options: PutSettings = {}) =>
+    new Put(requestsTo(cloud, options), new URL(`${ORIGIN}/put/disk`), options),
   'page blob': (cloud, options?: UploadOptions) => new PageBlob(blobOver(cloud, options)),
   'block blob': (cloud, options?: UploadOptions) =>
     new UploadTarget(withParts(new BlockBlob(blobOver(cloud, options)))),
