@@ -1,5 +1,6 @@
 // The element: takes files and links, and shows the step that the session is in.
 
+import type { DecantError } from 'decant';
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { failedView } from './failures/failure.js';
 import { remainsView } from './failures/interrupted.js';
@@ -35,6 +36,7 @@ import type { DecantConverterElement, DecantConverterEvents } from './types.elem
 import type { Texts } from './types.texts.js';
 import { notify } from './ways/busy-tab.js';
 import type { Host } from './ways/environment.js';
+import { isUsable, outputProblem } from './ways/page-output.js';
 
 const SAMPLE = 'sample.qcow2';
 /** How long a new step takes to show, in milliseconds. */
@@ -57,7 +59,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   };
 
   static override get observedAttributes(): string[] {
-    return [...Reflect.get(LitElement, 'observedAttributes', Converter), 'lang'];
+    return [...Reflect.get(LitElement, 'observedAttributes', Converter), 'lang', 'output'];
   }
 
   declare sample: string | undefined;
@@ -66,7 +68,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   declare texts: Texts | undefined;
   declare output: DecantConverterElement['output'];
   declare places: DecantConverterElement['places'];
-  streamedDownloads: DecantConverterElement['streamedDownloads'];
+  declare streamedDownloads: DecantConverterElement['streamedDownloads'];
   private declare dragging: boolean;
   /** Whether the field for a link is open on the first screen. */
   private declare linking: boolean;
@@ -132,14 +134,25 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   override attributeChangedCallback(name: string, before: string | null, now: string | null): void {
     super.attributeChangedCallback(name, before, now);
     if (name === 'lang' && this.isConnected) this.#loadTexts();
+    if (name === 'output') this.requestUpdate();
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
     if (this.shadowRoot) this.#focus.remember(this.shadowRoot);
     const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
     this.#announced.take(warningsOf(this.#session.state, this.#session, isTyping));
+    if (changed.has('output')) this.#session.changeOutput(changed.get('output'));
     if (changed.has('texts')) this.#session.useTexts(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
+  }
+
+  get outputProblem(): DecantError | undefined {
+    return outputProblem(this);
+  }
+
+  /** Whether the page receives the disk, or means to. */
+  get #isForPage(): boolean {
+    return isUsable(this.output) || this.outputProblem !== undefined;
   }
 
   emit<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void {
@@ -251,7 +264,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <slot name="header">
           <header class="more">
             <h1>${texts.title}</h1>
-            <p>${texts.tagline} ${this.output || this.wholeWindow ? nothing : texts.nothingUploaded}</p>
+            <p>${texts.tagline} ${this.#isForPage || this.wholeWindow ? nothing : texts.nothingUploaded}</p>
           </header>
         </slot>
         <section class=${state.step === 'empty' ? 'card first' : 'card'} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
@@ -307,6 +320,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   #dropZone({ notice, remains }: Step<'empty'>): TemplateResult {
     const { texts } = this.#session;
+    const { outputProblem } = this;
     return html`
       <div class=${this.dragging ? 'drop dragging' : 'drop'} part="drop">
         ${bottle(this.dragging ? LEVELS.dragging : LEVELS.usual)}
@@ -320,6 +334,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${this.linking ? linkForm(this.#session) : nothing}
         <details class="fold more"><summary>${texts.allFormats}</summary><p>${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p></details>
         ${notice ? noticeView(notice) : nothing}
+        ${outputProblem ? noticeView(texts.failure(outputProblem)) : nothing}
         ${remains ? remainsView(remains, this.#session) : nothing}
       </div>
     `;
@@ -331,7 +346,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (step !== 'empty' && !this.wholeWindow) return nothing;
     const [style, summary] = this.wholeWindow ? ['badge', texts.badge] : ['', texts.proof];
     const help = html`<details class=${`help quiet more ${style}`}><summary>${summary.split(' · ').map((text, at) => html`${at > 0 ? html`<i>·</i>` : nothing}<span>${text}</span>`)}</summary>${texts.checkUploads}</details>`;
-    return html`<slot name="help">${this.output ? nothing : help}</slot>`;
+    return html`<slot name="help">${this.#isForPage ? nothing : help}</slot>`;
   }
 
   #choose = (fallback: () => void) => {

@@ -97,6 +97,9 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Im
     ...more,
   }) as Image;
 
+/** A page that has set nothing. */
+const NO_HOST = { output: undefined, places: undefined, streamedDownloads: undefined, outputProblem: undefined };
+
 /** A stage in a page that records the events of the element in `emitted`. */
 export function screenIn(host: Partial<Host> = {}): { screen: Screen; emitted: [string, unknown][] } {
   const emitted: [string, unknown][] = [];
@@ -104,7 +107,7 @@ export function screenIn(host: Partial<Host> = {}): { screen: Screen; emitted: [
     emitted.push([type, detail]);
   };
   return {
-    screen: new Screen({ output: undefined, places: undefined, streamedDownloads: undefined, emit, ...host }, () => {}),
+    screen: new Screen({ ...NO_HOST, emit, ...host }, () => {}),
     emitted,
   };
 }

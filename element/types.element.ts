@@ -79,7 +79,8 @@ export interface DecantConverterElement extends HTMLElement {
   wholeWindow: boolean;
   /**
    * Returns the output for a disk; then the person does not choose a place. Called once when a conversion starts. If it
-   * throws, the conversion fails with the message of the error.
+   * throws, the conversion fails with the message of the error. Set it before the first image: the element converts nothing if it
+   * is no function, is an attribute instead, or is set or removed while an image is open.
    */
   output: ((disk: DiskToSave) => Output | Promise<Output>) | undefined;
   /**

@@ -30,7 +30,7 @@ export interface Consumer {
 const IMPORT_MAP = "'sha256-o7XtmTvr6yg4v/D6VA9Av+HNc0s25SOrsh7ZldrhsUc='";
 
 /** The server-rendered data is in inline scripts of the page. */
-const NEXT_POLICY = { 'script-src': "'unsafe-inline'", 'style-src': "'self' 'unsafe-inline'" };
+export const NEXT_POLICY = { 'script-src': "'unsafe-inline'", 'style-src': "'self' 'unsafe-inline'" };
 
 const next = (version: string, bundler: string, label: string) => ({
   name: `${version}-${bundler}`,

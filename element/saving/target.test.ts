@@ -6,7 +6,6 @@ import { infoOf } from '../../worker/api/info.test-support.js';
 import { fileHandle, fileOf, folderHandle, outputOf, screenIn } from '../element.test-support.js';
 import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
-import type { DecantConverterElement } from '../types.element.js';
 import { outputAt } from './target.js';
 
 const disk = { info: infoOf(), format: outputOf('raw', '.raw', { size: 5e6 }), name: 'disk.raw' };
@@ -66,10 +65,4 @@ test('an error that the page throws is a failure of the output, unless it is a D
   await expect(at(new DecantError('usage', 'wrong'))).rejects.toMatchObject({ kind: 'usage', message: 'wrong' });
   for (const thrown of ['nope', undefined, 7])
     await expect(at(thrown)).rejects.toMatchObject({ kind: 'target', message: String(thrown) });
-});
-
-test('an output that is not a function', async () => {
-  const { screen } = screenIn({ output: 'disk.raw' as unknown as DecantConverterElement['output'] });
-  const failed = outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, screen);
-  await expect(failed).rejects.toMatchObject({ kind: 'usage', message: 'output must be a function' });
 });

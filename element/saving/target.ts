@@ -40,9 +40,8 @@ export async function outputAt(
         throw new DecantError('target', texts.noStream(messageOf(cause)), { code: 'from-page', cause });
       }
     case 'host':
-      if (typeof host.output !== 'function') throw new DecantError('usage', 'output must be a function');
       try {
-        return { output: await host.output(disk), signal: ended };
+        return { output: await host.output!(disk), signal: ended };
       } catch (cause) {
         if (DecantError.is(cause)) throw cause;
         throw new DecantError('target', messageOf(cause), { code: 'from-page', cause });

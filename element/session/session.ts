@@ -1,6 +1,6 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
-import { prepare, type Snapshot, type Waiting } from 'decant';
+import { type DecantError, prepare, type Snapshot, type Waiting } from 'decant';
 import { reopened } from '../failures/failure.js';
 import { recall } from '../failures/interrupted.js';
 import { labelOf } from '../files/bundle.js';
@@ -21,6 +21,7 @@ import type { AllTexts, Texts } from '../types.texts.js';
 import { askToNotify } from '../ways/busy-tab.js';
 import type { Way } from '../ways/choices.js';
 import { type Host, ratesOfBrowser } from '../ways/environment.js';
+import { isUsable, outputChanged } from '../ways/page-output.js';
 import { Batch } from './batch.js';
 import { Intake } from './intake.js';
 
@@ -95,6 +96,30 @@ export class Session implements Controls {
   /** Whether new files are for the image that is shown, because it needs some. */
   get asksForFile(): boolean {
     return this.#opener.asksForFile;
+  }
+
+  /** Whether an image is open or on the way, which the page must let end as it has begun. */
+  get #isUnderWay(): boolean {
+    const { phase } = this.#screen;
+    return this.isConvertingAll || (phase !== 'start' && phase !== 'end');
+  }
+
+  /** Ends what is under way if the page has set or removed `output`: the person was offered something else. */
+  changeOutput(before: unknown): void {
+    if (!this.#isUnderWay) return;
+    const { output, outputProblem } = this.#screen.host;
+    if (outputProblem) this.#refuse(outputProblem);
+    else if (isUsable(before) !== isUsable(output)) this.#refuse(outputChanged());
+  }
+
+  /** Shows a mistake of the page, to the person and to its developer. */
+  #refuse(error: DecantError): void {
+    const { host, opening, texts } = this.#screen;
+    this.#batch.end();
+    host.emit('decant-error', error);
+    reportError(error);
+    const message = texts.failure(error);
+    this.#screen.begin('crashed', { title: texts.failed, message, remains: undefined, remedies: [] }, opening);
   }
 
   /** Gets ready for an image, while the person drags a file over the element or looks for one. */
@@ -395,6 +420,11 @@ export class Session implements Controls {
   #step(work: () => Promise<void>): void {
     this.#screen.news = '';
     this.isChoosingSnapshot = false;
+    const { outputProblem } = this.#screen.host;
+    if (outputProblem) {
+      this.#refuse(outputProblem);
+      return;
+    }
     this.#screen.run(
       work()
         .then(() => this.#resume())

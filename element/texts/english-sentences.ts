@@ -59,6 +59,9 @@ export function englishErrors({ size }: Units): Sentences {
     'vmdk-too-large': tooLarge('A VMDK holds', 62 * TIB),
     'vmdk-full': `A VMDK file holds at most ${size(2 * TIB)} of data. ${OTHER_FORMAT}`,
     'vhdx-too-large': ({ blockSize }) => (blockSize === undefined ? tooLarge('A VHDX holds', 64 * TIB) : undefined),
+    'output-unreadable':
+      'This page wants to receive the disk itself, but is set up wrongly. Nothing is converted, and nothing is saved. Tell the operator of the page: the output of the converter must be set by a script.',
+    'output-changed': 'The page has changed where the disk goes. Nothing was saved. Open the image again.',
     'gpt-damaged': 'The partition table (GPT) of the disk is damaged, so its copy is not moved to the new end.',
   };
 }

@@ -149,6 +149,10 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das ist kein Festplattenabbild, sondern ${known}. ${advice}`;
     },
     'out-of-memory': 'Der Arbeitsspeicher reicht nicht. Schließen Sie andere Tabs.',
+    'output-changed':
+      'Die Seite hat geändert, wohin die Platte geht. Nichts wurde gespeichert. Öffnen Sie das Abbild noch einmal.',
+    'output-unreadable':
+      'Diese Seite will die Platte selbst entgegennehmen, ist aber falsch eingerichtet. Nichts wird umgewandelt, und nichts wird gespeichert. Sagen Sie es dem Betreiber der Seite: was „output“ heißt, muss ein Skript setzen.',
     'password-needed': ({ layer }) => `${name(layer)} ist verschlüsselt und braucht ein Passwort.`,
     'password-unconfirmed':
       'Ob das Passwort stimmt, lässt sich nicht prüfen: am Anfang der Platte steht nichts, was Decant kennt.',

@@ -1,6 +1,6 @@
 // What the browser and the page around the element offer for saving a disk.
 
-import { canStore, targets } from 'decant';
+import { canStore, type DecantError, targets } from 'decant';
 import { LEAST_ROOM } from '../texts/wording.js';
 import type { DecantConverterElement, DecantConverterEvents } from '../types.element.js';
 import type { AllTexts } from '../types.texts.js';
@@ -11,6 +11,8 @@ import { currentRates, type Known, type Method, probe, type Rates } from './rate
 export interface Host extends Pick<DecantConverterElement, 'output' | 'places' | 'streamedDownloads'> {
   /** Dispatches an event of the element. */
   emit<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void;
+  /** Why `output` cannot be used, although the page has given one. */
+  readonly outputProblem: DecantError | undefined;
 }
 
 /** The page, and the texts in its language. */

@@ -1,10 +1,12 @@
 // What a plain web server does with a built page: it serves it from a folder below the root, under a strict policy and
 // without isolation. It counts what it sends.
 
+import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, extname, join, normalize } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 export const BASE = '/some/app/';
 
@@ -35,6 +37,8 @@ export interface ConsumerServer {
   sent: Sent[];
   /** What it was asked for in vain. */
   missing: string[];
+  /** The SHA-256 of what was put below `/uploads/`, by name. */
+  uploads: Map<string, string>;
   close(): Promise<void>;
 }
 
@@ -55,6 +59,12 @@ export async function serve({ site, images, policy = {}, cached = false }: Optio
   const header = [...directives].map(([name, value]) => `${name} ${value}`).join('; ');
   const sent: Sent[] = [];
   const missing: string[] = [];
+  const uploads = new Map<string, string>();
+  const receive = async (name: string, request: IncomingMessage) => {
+    const hash = createHash('sha256');
+    await pipeline(request, hash);
+    uploads.set(name, hash.digest('hex'));
+  };
 
   const find = (path: string): string | undefined => {
     if (path.startsWith('/images/')) return images[basename(path)];
@@ -64,6 +74,10 @@ export async function serve({ site, images, policy = {}, cached = false }: Optio
 
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://test').pathname));
+    if (request.method === 'PUT' && path.startsWith('/uploads/')) {
+      receive(basename(path), request).then(() => response.writeHead(201).end(), console.error);
+      return;
+    }
     const file = find(path);
     const size = file && statSync(file, { throwIfNoEntry: false });
     const isImage = path.startsWith('/images/');
@@ -86,6 +100,7 @@ export async function serve({ site, images, policy = {}, cached = false }: Optio
     origin: `http://localhost:${(server.address() as AddressInfo).port}`,
     sent,
     missing,
+    uploads,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
