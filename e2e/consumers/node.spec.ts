@@ -173,11 +173,38 @@ for (const compiler of ['typescript', 'typescript5']) {
   }
 }
 
-/** The framework and the file of each program that has the element in its templates. */
-const TEMPLATES = { react: 'react.tsx', preact: 'preact.tsx', 'solid-js': 'solid.tsx', vue: 'Converter.vue' };
+/** The `module` settings, and the CommonJS programs that compile with them. Node runs both. */
+const COMMON_JS = [
+  ['node16', 'dynamic'],
+  ['node20', 'required'],
+  ['nodenext', 'required'],
+] as const;
 
-for (const [framework, file] of Object.entries(TEMPLATES)) {
-  test(`typescript: the element in templates of ${framework}`, { tag: '@long' }, async () => {
+for (const compiler of ['typescript', 'typescript5']) {
+  for (const [module, program] of COMMON_JS) {
+    test(`${compiler}: CommonJS, ${module}, ${program}.cts`, { tag: '@full' }, async () => {
+      const made = await project('typescript', ['typescript']);
+      const flags = ['--strict', '--target', 'ES2022', ...NODE, '--module', module, '--outDir', `made-${module}`];
+      const compiled = inProject(made, `${compiler}/bin/tsc`, [...flags, `${program}.cts`]);
+      expect(compiled).toEqual({ status: 0, stdout: '', stderr: '' });
+      expectConverts(made, process.execPath, [`made-${module}/${program}.cjs`], 1);
+    });
+  }
+}
+
+const BY_TSC = ['.bin/tsc', '-p'];
+
+/** By framework: the file of the program that has the element in its templates, and what compiles it by a configuration. */
+const TEMPLATES: Record<string, [file: string, compiler: string[]]> = {
+  react: ['react.tsx', BY_TSC],
+  preact: ['preact.tsx', BY_TSC],
+  'solid-js': ['solid.tsx', BY_TSC],
+  svelte: ['Converter.svelte', ['.bin/svelte-check', '--fail-on-warnings', '--output', 'machine', '--tsconfig']],
+  vue: ['Converter.vue', ['.bin/vue-tsc', '-p']],
+};
+
+for (const [framework, [file, [compiler, ...flags]]] of Object.entries(TEMPLATES)) {
+  test(`typescript: the element and its events in templates of ${framework}`, { tag: '@full' }, async () => {
     const made = await project('jsx', ['jsx']);
     const compilerOptions = {
       ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, types: [] },
@@ -187,7 +214,7 @@ for (const [framework, file] of Object.entries(TEMPLATES)) {
     const config = join(made.folder, `tsconfig.${framework}.json`);
     const vueCompilerOptions = { strictTemplates: true };
     writeFileSync(config, JSON.stringify({ compilerOptions, vueCompilerOptions, files: [file] }));
-    const ended = inProject(made, `.bin/${framework === 'vue' ? 'vue-tsc' : 'tsc'}`, ['-p', config]);
-    expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+    const ended = inProject(made, compiler!, [...flags, config]);
+    expect(ended).toMatchObject({ status: 0, stderr: '' });
   });
 }

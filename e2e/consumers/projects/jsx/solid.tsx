@@ -12,6 +12,19 @@ export function Converter() {
   return element;
 }
 
+export const Events = () => (
+  <decant-converter
+    on:decant-info={({ detail: { format } }) => format.trim()}
+    on:decant-progress={({ detail }) => detail.guestDone.toFixed()}
+    on:decant-done={({ detail: { outputSize }, currentTarget }) => {
+      currentTarget.compact = outputSize.toFixed() === '0';
+    }}
+    on:decant-error={({ detail: { kind, code } }) => `${kind} ${code}`}
+    on:decant-place={({ detail }) => detail.trim()}
+    on:decant-title={({ detail }) => detail?.trim()}
+  />
+);
+
 export const Output = () => <decant-converter output={({ name }) => ({ opfs: name })} />;
 
 // @ts-expect-error: the sample is an address.
@@ -19,3 +32,9 @@ export const wrong = () => <decant-converter sample={1} />;
 
 // @ts-expect-error: there is no such element.
 export const unknown = () => <decant-convertor />;
+
+// @ts-expect-error: an error has no size.
+export const wrongDetail = () => <decant-converter on:decant-error={({ detail }) => detail.outputSize} />;
+
+// @ts-expect-error: a listener is a function.
+export const wrongListener = () => <decant-converter on:decant-done="done" />;
