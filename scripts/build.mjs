@@ -32,6 +32,7 @@ export async function build() {
   const licences = ['LICENSE-MIT', 'LICENSE-APACHE', 'scripts/notices.mjs'];
   const packaging = [
     'scripts/bundle.mjs',
+    'scripts/lit-policy.mjs',
     'scripts/man.mjs',
     'scripts/types.mjs',
     'scripts/globals',

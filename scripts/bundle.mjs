@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { root } from './lib.mjs';
+import { litPolicy } from './lit-policy.mjs';
 
 /** They share code: it exists once, so that a class is the same in all of them. */
 const ENTRIES = [
@@ -155,7 +156,7 @@ const element = (dir) => ({
   external: ['decant', 'decant/contents', 'decant/places'],
   // These builds of Lit can be imported without a document.
   resolve: { conditionNames: ['node', 'import', 'default'] },
-  plugins: [withoutDocument, dense],
+  plugins: [withoutDocument, litPolicy, dense],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
     codeSplitting: { groups: [TEXTS] },

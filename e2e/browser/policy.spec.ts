@@ -122,3 +122,80 @@ test('the package on another origin: workers from here, wasm from there', async 
     cdn.headers = {};
   }
 });
+
+/** The policy of another copy of Lit in the page. */
+const OTHER_LIT = "trustedTypes.createPolicy('lit-html', { createHTML: (html) => html });";
+const REQUIRED = "require-trusted-types-for 'script'; ";
+const LIT_REFUSED = "The page's Content Security Policy forbids the policy lit-html of Trusted Types";
+
+/** Opens a page with the element under trusted types. `before` runs before the element is imported; `attributes` are those of the page. */
+async function openElement(page: Page, server: TestServer, trusted: string, before: string, attributes = '') {
+  await openHost(page, server, `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${trusted}`, CONFIGURE);
+  server.scripts.set(
+    '/host.html',
+    `<html ${attributes}><decant-converter></decant-converter><script src="/element.js" type="module"></script>`,
+  );
+  server.scripts.set(
+    '/element.js',
+    `import '/host.js';
+    window.codes = [];
+    addEventListener('decant-error', ({ detail }) => window.codes.push(detail.code));
+    addEventListener('error', (event) => { window.codes.push(event.error.code); event.preventDefault(); });
+    ${before}
+    await import('/dist/element.js');
+    document.querySelector('decant-converter').output = () => ({ opfs: 'out.raw' });`,
+  );
+  await page.goto('/host.html');
+}
+
+for (const [name, trusted, before, details] of [
+  ['lit-html', `${REQUIRED}trusted-types decant lit-html`, '', {}],
+  ["'allow-duplicates'", `${REQUIRED}trusted-types decant lit-html 'allow-duplicates'`, OTHER_LIT, { tag: '@full' }],
+  ['no requirement', 'trusted-types decant', '', { tag: '@full' }],
+] as const) {
+  test(`the element under trusted types: ${name}`, details, async ({ page, servers }) => {
+    await openElement(page, servers.plain, trusted, before);
+    await page.locator('decant-converter input[type=file]').setInputFiles(images.zstd());
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
+    await expect(page.getByRole('heading', { name: /^Done:/ })).toBeVisible();
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+    const violated = servers.plain.reports.map((report) => JSON.parse(report)['csp-report']['blocked-uri']);
+    expect(violated).toEqual(trusted.includes(REQUIRED) ? [] : ['trusted-types-policy']);
+  });
+}
+
+for (const [name, trusted, before, attributes, said] of [
+  ['lit-html', 'decant', '', '', `${LIT_REFUSED}: add lit-html to its trusted-types.`],
+  [
+    "'allow-duplicates'",
+    'decant lit-html',
+    OTHER_LIT,
+    '',
+    `${LIT_REFUSED}, of which another copy of Lit has made one: add 'allow-duplicates' to its trusted-types.`,
+  ],
+  [
+    'lit-html, in German',
+    'decant',
+    '',
+    'lang="de"',
+    'Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: trusted-types muss lit-html enthalten.',
+  ],
+] as const) {
+  test(`the element says what trusted types lack: ${name}`, async ({ page, servers }) => {
+    await openElement(page, servers.plain, `${REQUIRED}trusted-types ${trusted}`, before, attributes);
+    await expect(page.getByRole('alert')).toHaveText(said);
+    expect(await page.evaluate(() => (window as unknown as { codes: string[] }).codes)).toEqual(['policy', 'policy']);
+  });
+}
+
+test(
+  'two copies of the element under trusted types: the first one is the element',
+  { tag: '@full' },
+  async ({ page, servers }) => {
+    const first = "await import('/dist/element.js?first');";
+    await openElement(page, servers.plain, `${REQUIRED}trusted-types decant lit-html`, first);
+    await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
+    await page.locator('decant-converter input[type=file]').setInputFiles(images.zstd());
+    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
+  },
+);
