@@ -335,6 +335,8 @@ export interface AllTexts extends ResultTexts {
   };
   /** The same ways, at the end of the line that says what will be made. */
   toWay: { folder: string; dialog: string; download: string };
+  /** In place of `toWay.folder`, once a folder is picked. */
+  toFolder: (name: string) => string;
   pickedCost: (cost: SaveCost, disk: number) => string;
   downloadCost: (cost: SaveCost, disk: number) => string;
   folderChosen: (name: string) => string;

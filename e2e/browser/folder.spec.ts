@@ -60,12 +60,19 @@ const open = test.extend<{
 const held = () => sparse(64 << 20);
 const midway = fifthOf('sparse-64.qcow2', 60);
 
-/** Opens `image` and begins to save it to a folder, up to the dialog. */
+const convert = (page: Page) => page.getByRole('button', { name: 'Convert', exact: true }).click();
+
+/** Opens `image` and chooses to save it to a folder, which opens the dialog. */
 async function begin(page: Page, image: string, name?: string): Promise<void> {
   await choose(page, image);
-  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
   if (name !== undefined) await page.getByLabel('File name').fill(name);
-  await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
+}
+
+/** Picks the folder at `path` in the dialog, and converts. */
+async function saveIn(page: Page, path: string): Promise<void> {
+  await answerFolder(page, display.name, path);
+  await convert(page);
 }
 
 const done = (page: Page) => expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
@@ -78,7 +85,7 @@ for (const [window, image, profile] of [
     await headed(
       async (page) => {
         await begin(page, images[image]());
-        await answerFolder(page, display.name, folder);
+        await saveIn(page, folder);
         await done(page);
         await expect(page.getByText(`${image}.raw is in the folder picked.`).first()).toBeVisible();
       },
@@ -99,7 +106,7 @@ open(
       async (page) => {
         await closeGate(page, midway);
         await begin(page, held().image);
-        await answerFolder(page, display.name, folder);
+        await saveIn(page, folder);
         await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
         await expect.poll(() => readdirSync(folder)).toContain('sparse-64.raw');
         const next = await page.context().newPage();
@@ -125,7 +132,7 @@ open(
     writeFileSync(there, 'what was there');
     await headed(async (page) => {
       await begin(page, images.states());
-      await answerFolder(page, display.name, folder);
+      await saveIn(page, folder);
       await expect(page.getByRole('heading', { name: 'picked already has a file called states.raw' })).toBeFocused();
       expect(readFileSync(there, 'utf8')).toBe('what was there');
       // The other answer first: both are kept.
@@ -135,7 +142,7 @@ open(
       await page.getByRole('button', { name: 'Convert another image' }).click();
       await choose(page, images.states());
       await expect(page.getByText('Folder: picked')).toBeVisible();
-      await page.getByRole('button', { name: 'Convert', exact: true }).click();
+      await convert(page);
       await page.getByRole('button', { name: 'Replace it' }).click();
       await done(page);
     });
@@ -158,16 +165,16 @@ open(
       await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
       await expect(page.getByLabel('File name')).toHaveValue('mine-converted.raw');
       await page.getByRole('radio', { name: 'To a folder you pick' }).click();
-      await page.getByLabel('File name').fill('mine.raw');
-      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await answerFolder(page, display.name, folder);
+      await page.getByLabel('File name').fill('mine.raw');
+      await convert(page);
       await expect(page.getByRole('heading', { name: 'mine.raw in that folder is the image itself' })).toBeFocused();
       await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
       await page.getByRole('button', { name: 'Choose another file' }).click();
       await choose(page, top, base);
       await expect(page.getByLabel('File name')).toHaveValue('base-converted.raw');
       await page.getByLabel('File name').fill('base.raw');
-      await page.getByRole('button', { name: 'Convert', exact: true }).click();
+      await convert(page);
       await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();
       await page.getByRole('button', { name: 'Save as base-1.raw' }).click();
       await done(page);
@@ -186,7 +193,7 @@ open('a cancel while the browser finishes a new file removes it', { tag: '@full'
     async (page) => {
       const complete = await closeGate(page, COMPLETION);
       await begin(page, held().image);
-      await answerFolder(page, display.name, folder);
+      await saveIn(page, folder);
       await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
       await page.getByRole('button', { name: 'Cancel' }).click();
       await expect(page.locator('.hint')).toContainText('the file is removed afterwards');
@@ -210,7 +217,7 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
     async (page) => {
       const goOn = await stopMidway(page, 'sparse-64.qcow2', async () => {
         await begin(page, image, 'disk.raw');
-        await answerFolder(page, display.name, folder);
+        await saveIn(page, folder);
         await page.getByRole('button', { name: 'Replace it' }).click();
       });
       await page.getByRole('button', { name: 'Cancel' }).click();
@@ -220,6 +227,7 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
       const complete = await closeGate(page, COMPLETION);
       await page.getByRole('button', { name: 'Choose another file' }).click();
       await begin(page, image, 'disk.raw');
+      await convert(page);
       await page.getByRole('button', { name: 'Replace it' }).click();
       await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
       await page.getByRole('button', { name: 'Cancel' }).click();
@@ -239,7 +247,7 @@ open('leftovers in a renamed folder are named', { tag: '@full' }, async ({ heade
     async (page) => {
       const goOn = await stopMidway(page, 'sparse-64.qcow2', async () => {
         await begin(page, held().image, 'disk.raw');
-        await answerFolder(page, display.name, folder);
+        await saveIn(page, folder);
       });
       renameSync(folder, elsewhere);
       await goOn();
@@ -333,7 +341,7 @@ open(
       });
       await expect(page.getByText('Added to the queue: dropped.img.').first()).toBeVisible();
       await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
-      await answerFolder(page, display.name, folder);
+      await saveIn(page, folder);
       await done(page);
       await page.getByRole('button', { name: 'Convert another image' }).click();
       await choose(page, images.states());
@@ -363,7 +371,7 @@ open('while the folder is looked at, the image and the name stay', { tag: '@full
       };
     });
     await begin(page, images.states());
-    await answerFolder(page, display.name, folder);
+    await saveIn(page, folder);
     await page.waitForFunction(() => (window as unknown as { looked: boolean }).looked);
     await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
     await expect(page.getByLabel('File name')).not.toBeEditable();
@@ -390,15 +398,15 @@ open(
     mkdirSync(join(folder, 'states.raw'));
     await headed(async (page) => {
       await begin(page, images.states());
-      await answerFolder(page, display.name, folder);
+      await saveIn(page, folder);
       await expect(page.getByText('contains a folder of this name')).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('a/b.raw');
-      await page.getByRole('button', { name: 'Convert', exact: true }).click();
+      await convert(page);
       await expect(page.getByText('A file name cannot contain /').first()).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('other.raw');
-      await page.getByRole('button', { name: 'Convert', exact: true }).click();
+      await convert(page);
       await done(page);
     });
     expect(hashFile(join(folder, 'other.raw'))).toBe(hashFile(images.filled(2)));

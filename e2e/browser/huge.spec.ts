@@ -5,6 +5,10 @@ import { hashFile, images, qemuImg } from '../support/images.js';
 import { choose, look, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
+  await page.addInitScript(() => {
+    // The browser's dialog cannot be driven.
+    Object.assign(window, { showDirectoryPicker: () => navigator.storage.getDirectory() });
+  });
   await page.goto('/');
   await expect(page.getByRole('heading', { name: 'Drop a disk image' })).toBeVisible();
 });
@@ -20,7 +24,7 @@ test('a way can be chosen while the map is still read', async ({ page }, testInf
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
   await page.clock.fastForward(2000);
   await expect(page.getByText(/^In a folder, the browser would check all 9 PB at the end/)).toBeVisible();
-  await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).not.toHaveAttribute('aria-disabled');
   await expect(page.getByText(/^Takes at least .*, the size of its data\. At the end, the browser/)).toBeVisible();
   await isReading(page);
@@ -47,7 +51,7 @@ test('a raw disk that takes hours: qcow2 is offered first, and a folder asks bef
   await choose(page, image);
   await expect(page.getByRole('heading', { name: 'qcow2 takes under a minute' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).toHaveAttribute('aria-disabled', 'true');
-  await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByRole('heading', { name: /checks the file for 7 to 33 hours$/ })).toBeFocused();
   await look(page, testInfo, 'hours');

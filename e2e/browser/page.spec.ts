@@ -258,25 +258,40 @@ test.describe('where nothing is kept for offline use', () => {
   });
 });
 
-test(
-  'where no place can be picked the download is left, for the person to choose',
-  { tag: '@full' },
-  async ({ page }) => {
-    await page.evaluate(() => {
-      Object.assign(window, { showDirectoryPicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
-    });
-    await choose(page, images.kinds());
-    await page.getByRole('radio', { name: 'To a folder you pick' }).click();
-    await page.getByRole('button', { name: 'Convert', exact: true }).click();
-    await expect(page.getByText('does not let this page ask for a place').first()).toBeVisible();
-    // A second press must not download by itself.
-    const convert = page.getByRole('button', { name: 'Convert', exact: true });
-    await expect(page.locator('[name=way]:checked')).toHaveCount(0);
-    await expect(convert).toHaveAccessibleDescription('Choose where to save it.');
-    await page.getByRole('radio', { name: 'As a download' }).click();
-    await expect(convert).not.toHaveAttribute('aria-disabled');
-  },
-);
+test('a folder is picked as soon as it is chosen; a closed dialog changes nothing', async ({ page }, testInfo) => {
+  await page.evaluate(() => {
+    // The browser's dialog cannot be driven.
+    const answers = [
+      () => Promise.reject(new DOMException('closed', 'AbortError')),
+      async () => (await navigator.storage.getDirectory()).getDirectoryHandle('my disks', { create: true }),
+    ];
+    Object.assign(window, { showDirectoryPicker: () => answers.shift()!() });
+  });
+  await choose(page, images.kinds());
+  const [folder, download] = ['To a folder you pick', 'As a download'].map((name) => page.getByRole('radio', { name }));
+  await expect(download!).toBeChecked();
+  await folder!.click();
+  await expect(page.getByRole('heading', { name: 'No folder was picked' })).toBeFocused();
+  await expect(download!).toBeChecked();
+  await expect(page.locator('.made')).toContainText('to your downloads');
+  await folder!.click();
+  await expect(folder!).toBeChecked();
+  await expect(page.getByText('Folder: my disks')).toBeVisible();
+  await expect(page.locator('.made')).toContainText('to the folder my disks');
+  await expect(page.getByRole('heading', { name: 'No folder was picked' })).toHaveCount(0);
+  await look(page, testInfo, 'picked');
+});
+
+test('where no place can be picked the download stays chosen', { tag: '@full' }, async ({ page }) => {
+  await page.evaluate(() => {
+    Object.assign(window, { showDirectoryPicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
+  });
+  await choose(page, images.kinds());
+  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
+  await expect(page.getByText('does not let this page ask for a place').first()).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeDisabled();
+  await expect(page.getByRole('radio', { name: 'As a download' })).toBeChecked();
+});
 
 test.describe('without isolation', () => {
   test.use({ isolated: false });

@@ -133,6 +133,12 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
   const cost = costOf(choice, state, texts);
   const chosen = state.way === way;
   const restart = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
+  const select = (event: Event) => {
+    if (way !== 'folder' || state.folder) return controls.chooser.select(way);
+    // The button stays as it is unless a folder is picked.
+    event.preventDefault();
+    controls.pickFolder();
+  };
   return html`
     <label class="choice" part="choice">
       <input
@@ -143,7 +149,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
         aria-describedby=${`cost-${way}`}
         .checked=${chosen}
         ?disabled=${obstacle !== undefined}
-        @click=${() => controls.chooser.select(way)}
+        @click=${select}
       />
       <span>
         <strong id=${`way-${way}`}>${texts.ways[way]}</strong><br />
@@ -158,7 +164,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
 const folderLine = (folder: FileSystemDirectoryHandle, controls: Controls) => html`
   <p class="folder">
     <span class="name">${controls.texts.folderChosen(folder.name)}</span>
-    <button class="link" part="button link" @click=${() => controls.otherFolder()}>${controls.texts.otherFolder}</button>
+    <button class="link" part="button link" @click=${() => controls.pickFolder()}>${controls.texts.otherFolder}</button>
   </p>
 `;
 

@@ -43,6 +43,9 @@ const UNCHANGED = {
   isHeld: false,
 } satisfies Partial<Step<'ready'>>;
 
+/** What is known of a way that the person has chosen. */
+const CHOSEN = { reason: undefined, isChosen: true, lostWay: undefined } satisfies Partial<Step<'ready'>>;
+
 export class Chooser implements SaveChoices {
   environment: Environment | undefined;
   /** The folder that the person has picked; kept for the next image. */
@@ -197,7 +200,7 @@ export class Chooser implements SaveChoices {
     this.#choose(way);
     // A question applies to one way only.
     const asking = this.ready?.way === way ? {} : { asking: undefined };
-    this.change(this.screen.turn, { way, reason: undefined, isChosen: true, lostWay: undefined, ...asking });
+    this.change(this.screen.turn, { way, ...CHOSEN, ...asking });
   }
 
   /** Proposes `way` for the next images, too. */
@@ -255,11 +258,11 @@ export class Chooser implements SaveChoices {
     this.change(this.screen.turn, { verify: isWanted });
   }
 
-  /** Uses `folder`, which the person has picked, for this image and the next ones. */
+  /** Saves this image and the next ones to `folder`, which the person has picked. */
   useFolder(turn: AbortSignal, folder: FileSystemDirectoryHandle): void {
     this.#choose('folder');
     this.folder = folder;
-    this.change(turn, { folder });
+    this.change(turn, { folder, way: 'folder', ...CHOSEN });
   }
 
   /** Marks the way whose dialog the browser refuses as impossible. */

@@ -111,13 +111,20 @@ function costOf({ output, choices, way }: Step<'ready'>, texts: AllTexts): strin
   return size && `, ${size}`;
 }
 
+/** Where the file is saved. */
+function placeOf({ way, folder }: Step<'ready'>, texts: AllTexts): string | undefined {
+  if (!way || way === 'host') return undefined;
+  return way === 'folder' && folder ? texts.toFolder(folder.name) : texts.toWay[way];
+}
+
 /** The number of disks, the format, the time and the way to save, as far as they are known. */
-function lineOf({ others, output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
+function lineOf(state: Step<'ready'>, texts: AllTexts): string {
+  const { others, output, destination, choices, way } = state;
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
   const disks = others.length > 0 && texts.joined(others.length + 1);
   const time = choice !== undefined && output.size !== undefined && texts.about(choice);
-  return [disks, what, time, way && way !== 'host' && texts.toWay[way]].filter(Boolean).join(', ');
+  return [disks, what, time, placeOf(state, texts)].filter(Boolean).join(', ');
 }
 
 /** How the file is made, and the choices that replace the proposals. Open if the person must choose. */

@@ -209,11 +209,25 @@ test('after a closed dialog the image stays, and so does a folder that was picke
   await ready({ asking: { kind: 'noFolder' }, picking: false, choosingTarget: false });
   const folder = folderHandle('picked', {});
   pickFolder.mockResolvedValueOnce(folder);
-  session.otherFolder();
+  session.pickFolder();
   await ready({ folder, asking: undefined });
-  session.otherFolder();
+  session.pickFolder();
   await ready({ folder, asking: undefined, choosingTarget: false });
   expect(pickFolder).toHaveBeenCalledTimes(3);
+});
+
+test('a folder that is picked is where the disk is saved; a closed dialog leaves the way as it was', async () => {
+  pickFolder.mockRejectedValueOnce(new DOMException('closed', 'AbortError'));
+  await open();
+  session.pickFolder();
+  await ready({ way: 'download', isChosen: false, asking: { kind: 'noFolder' }, choosingTarget: false });
+  const folder = folderHandle('picked', {});
+  pickFolder.mockResolvedValueOnce(folder);
+  session.pickFolder();
+  await ready({ way: 'folder', isChosen: true, folder, asking: undefined, choosingTarget: false });
+  session.convert();
+  expect((await converting()).output).toEqual({ folder, name: 'disk.raw' });
+  expect(pickFolder).toHaveBeenCalledTimes(2);
 });
 
 test('if the browser refuses its dialog, the download remains, and is not selected by itself', async () => {

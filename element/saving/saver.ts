@@ -44,8 +44,8 @@ export class Saver {
     private readonly chooser: Chooser,
   ) {}
 
-  /** Asks for another folder. */
-  async otherFolder(): Promise<void> {
+  /** Asks for a folder. If one is picked, it is where the disk is saved. */
+  async pickFolder(): Promise<void> {
     const { turn } = this.screen;
     if (this.chooser.ready) await this.#whileChoosing(turn, () => this.#pickFolder(turn));
   }
@@ -255,17 +255,18 @@ export class Saver {
     way: 'folder' | 'dialog',
     dialog: () => Promise<T>,
   ): Promise<T | undefined> {
+    const before = this.screen.at('ready')?.way;
     this.chooser.change(turn, { picking: true });
     try {
       const picked = await dialog();
       this.chooser.change(turn, { picking: false });
       return picked;
     } catch (thrown) {
-      const isChosen = this.screen.at('ready')?.way === way;
+      const isSame = this.screen.at('ready')?.way === before;
       this.chooser.change(turn, { picking: false });
       if (!isNamed(thrown, 'AbortError')) this.chooser.refuseDialog(turn, way);
       // No question if a folder was picked before, or if the person has chosen another way in the meantime.
-      else if (isChosen && way === 'folder' && !this.chooser.folder)
+      else if (isSame && way === 'folder' && !this.chooser.folder)
         this.chooser.change(turn, { asking: { kind: 'noFolder' } });
       return undefined;
     }

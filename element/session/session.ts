@@ -358,8 +358,8 @@ export class Session implements Controls {
     this.#step(async () => this.#batch.begin(ready));
   }
 
-  otherFolder(): void {
-    this.#screen.run(this.#saver.otherFolder());
+  pickFolder(): void {
+    this.#screen.run(this.#saver.pickFolder());
   }
 
   replace(): void {

@@ -118,8 +118,8 @@ export interface Controls {
   saveAnyway(): void;
   /** Converts the image that is shown, and then all that wait the same way. */
   convertAll(): void;
-  /** Asks for another folder. */
-  otherFolder(): void;
+  /** Opens the browser's dialog for a folder. If one is picked, saves there; otherwise nothing changes. */
+  pickFolder(): void;
   /** Replaces the existing file that the person was asked about. */
   replace(): void;
   /** Saves under a free name instead of replacing the existing file. */

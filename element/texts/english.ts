@@ -295,6 +295,7 @@ export const english: AllTexts = {
     host: 'Let this page save it',
   },
   toWay: { folder: 'to a folder you pick', dialog: "with the browser's save dialog", download: 'to your downloads' },
+  toFolder: (name) => `to the folder ${shownText(name)}`,
   pickedCost,
   downloadCost,
   folderChosen: (name) => `Folder: ${shownText(name)}`,

@@ -305,6 +305,7 @@ export const german: AllTexts = {
     host: 'Von dieser Seite speichern lassen',
   },
   toWay: { folder: 'in einen Ordner Ihrer Wahl', dialog: 'mit dem Speicherdialog', download: 'zu Ihren Downloads' },
+  toFolder: (name) => `in den Ordner ${shownText(name)}`,
   pickedCost,
   downloadCost,
   folderChosen: (name) => `Ordner: ${shownText(name)}`,

@@ -185,6 +185,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       output,
       { kind: 'limit', code: 'vhd-too-large', fields: { size: 5e12 }, message: 'The disk is too large' },
     ]),
+    toFolder: named,
     placeLabel: each([
       { name: 'raw', label: 'a raw disk' },
       { name: 'mine', label: name },
