@@ -253,6 +253,7 @@ test.describe('in steps', () => {
     const percentNow = async () => Number.parseInt(await page.locator('.numbers strong').innerText(), 10);
     for (const [at, gate] of gates.entries()) {
       await arriveAt(page, gate);
+      await expect(page.locator('.made')).toHaveText('sparse-64.raw, to your downloads');
       await opens[at]!();
       // The page shows a part of the disk as converted while the other gates are closed.
       if (at === 0) await expect.poll(percentNow).toBeGreaterThan(0);

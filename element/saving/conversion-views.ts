@@ -7,7 +7,7 @@ import { finishingHint, savingText, standstill, verifiedText, workTitle } from '
 import { facts, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame, type Head } from '../steps/frame.js';
-import { methodOf, type Step } from '../steps/state.js';
+import { methodOf, type Step, type Target } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
 import { canAskToNotify } from '../ways/busy-tab.js';
@@ -20,7 +20,9 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
   const { share, secondsLeft, speed, phase, target, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
   const left = secondsLeft === undefined ? (phase === 'finishing' ? texts.leftUnknown : '') : texts.left(secondsLeft);
+  const place = placeToBe(target, texts);
   const body = html`
+    <p class="made more"><strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}</p>
     <p class="numbers">
       <strong>${share > 0 ? texts.percent(share) : ''}</strong>
       <span>${left}</span>
@@ -31,6 +33,13 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
     <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(controls) : nothing}</div>
   `;
   return frame(state, texts, { text: workTitle(state, texts) }, body);
+}
+
+/** Where the file will be; empty if the page takes it. */
+function placeToBe(target: Target, texts: AllTexts): string {
+  if (target.kind === 'host') return '';
+  if (target.kind === 'folder') return texts.toFolder(target.folder.name);
+  return texts.toWay[target.kind === 'dialog' ? 'dialog' : 'download'];
 }
 
 const notifyButton = (controls: Controls) =>
