@@ -139,6 +139,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override willUpdate(changed: PropertyValues<this>): void {
     if (this.shadowRoot) this.#focus.remember(this.shadowRoot);
+    if (this.#session.state.step !== this.#step) this.linking = this.#session.links.isEdited;
     const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
     this.#announced.take(warningsOf(this.#session.state, this.#session, isTyping));
     if (changed.has('output')) this.#session.changeOutput(changed.get('output'));
@@ -241,7 +242,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { step } = this.#session.state;
     if (step === this.#step) return;
     this.#step = step;
-    this.linking = false;
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     for (const part of this.renderRoot.querySelectorAll('.head, .below, .drop'))
       part.animate({ opacity: [0, 1] }, { duration: STEP_TIME, easing: 'ease-out' });

@@ -140,6 +140,7 @@ export interface ResultTexts {
     again: string;
     saveAgain: string;
     filesAgain: string;
+    editLink: string;
     next: string;
     another: string;
   };

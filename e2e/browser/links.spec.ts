@@ -83,6 +83,27 @@ test('an invalid URL, and an unreachable server', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
 });
 
+test('a link that is refused can be mended', async ({ page }, testInfo) => {
+  remote = await serveFile(readFileSync(small.zlib()), {
+    headers: OPEN_TO_ALL,
+    answer: ({ url }, response) => {
+      if (!url?.includes('dsik')) return false;
+      response.writeHead(404, OPEN_TO_ALL).end();
+      return true;
+    },
+  });
+  const address = remote.url.replace('disk', 'dsik');
+  await type(page, address);
+  await expect(page.getByRole('heading', { name: 'dsik.qcow2 could not be opened' })).toBeVisible();
+  await look(page, testInfo, 'refused');
+  await page.getByRole('button', { name: 'Edit the link' }).click();
+  await expect(field(page)).toBeFocused();
+  await expect(field(page)).toHaveValue(address);
+  await look(page, testInfo, 'mended');
+  await type(page, address.replace('dsik', 'disk'));
+  await expect(page.getByRole('heading', { name: /^disk\.qcow2$/ })).toBeVisible();
+});
+
 test('code for servers that cannot be loaded is reported, and loaded again', { tag: '@full' }, async ({ page }) => {
   const code = '**/open-http*.js';
   await page.context().route(code, (route) => route.abort());

@@ -48,6 +48,11 @@ export async function remediesAfter(error: DecantError, opening: Opening, signal
       remedies.push('again');
       break;
   }
+  if (opening.top.link && aboutLink.includes(error.kind) && !isOfCompanion(error)) {
+    const isWrong = error.kind !== 'source' || isRefusal(error.fields.status);
+    if (isWrong) remedies.unshift('editLink');
+    else remedies.push('editLink');
+  }
   if (handedOver && isOfCompanion(error)) remedies.unshift('filesAgain');
   else if (handedOver && aboutContent.includes(error.kind)) remedies.push('filesAgain');
   return remedies;
@@ -58,6 +63,12 @@ async function isEmptyNow(handle: FileSystemFileHandle): Promise<boolean> {
   const file = await handle.getFile().catch(() => undefined);
   return file?.size === 0;
 }
+
+/** Kinds of failures that a wrong link may cause. */
+const aboutLink: ErrorKind[] = ['source', 'not-recognised', 'unsupported'];
+
+/** Whether the status of a server's answer says that it will not give the file. */
+const isRefusal = (status: unknown): boolean => Number(status) >= 400 && Number(status) < 500;
 
 /** Kinds of failures that a wrong companion, or one too many, may cause. */
 const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised', 'usage'];

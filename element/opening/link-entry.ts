@@ -15,6 +15,10 @@ interface LinkTaker {
 
 export class LinkEntry implements LinkFields {
   #problem: AddressProblem | undefined;
+  /** The texts that were given last, by the names of needs; `undefined` is the name for an image. */
+  readonly #given = new Map<string | undefined, string>();
+  /** The turn in which the link to an image is mended. */
+  #edits: AbortSignal | undefined;
 
   constructor(
     private readonly screen: Screen,
@@ -25,11 +29,31 @@ export class LinkEntry implements LinkFields {
     return this.#problem?.turn === this.screen.turn ? this.#problem : undefined;
   }
 
+  given(need?: FileNeed): string {
+    return this.#given.get(need?.name) ?? '';
+  }
+
+  get isEdited(): boolean {
+    return this.#edits === this.screen.turn;
+  }
+
+  /** Lets the person mend the link to an image, on the first screen. */
+  edit(): void {
+    this.#edits = this.screen.turn;
+    this.screen.refresh();
+  }
+
+  /** Forgets the links that were given, because the image is open. */
+  forget(): void {
+    this.#given.clear();
+  }
+
   /** Takes `text` from the field for links of `need`, or of the first screen. */
   submit(text: string, need?: FileNeed): void {
     const address = typedAddress(text);
     if (address) {
       this.take(address.href, need);
+      this.#given.set(need?.name, text);
       return;
     }
     const { turn } = this.screen;
@@ -47,6 +71,7 @@ export class LinkEntry implements LinkFields {
   take(text: string, need?: FileNeed): void {
     const { phase, turn, texts } = this.screen;
     const url = addressIn(text);
+    if (url) this.#given.set(need?.name, text);
     if (url && need) this.taker.answer(need, linked(url));
     else if (url) this.taker.take([linked(url)]);
     else if (phase === 'start') this.screen.update(turn, 'empty', { notice: texts.noAddress });
@@ -77,7 +102,8 @@ export function linkForm(controls: Controls, need?: FileNeed): TemplateResult {
           autocomplete="off"
           spellcheck="false"
           placeholder="https://"
-          ?data-focus=${isBad}
+          .value=${controls.links.given(need)}
+          ?data-focus=${isBad || (!need && controls.links.isEdited)}
           aria-invalid=${isBad ? 'true' : nothing}
           aria-describedby=${isBad ? 'address-problem' : nothing}
           @input=${() => controls.links.change()}

@@ -14,6 +14,7 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   splitFiles: async () => [],
+  httpSource: async ({ pathname }: URL) => fileOf(pathname.slice(1)),
   canStore: async () => true,
 }));
 
@@ -346,6 +347,22 @@ test('a text that is not a link is a problem of its field, until it changes or t
   session.take(input('a.qcow2'));
   await step('ready');
   expect(session.links.problem).toBeUndefined();
+});
+
+test('a link that failed can be mended, and is forgotten once its image was open', async () => {
+  images.set('disk', new DecantError('source', 'The server answers 404', { fields: { status: 404 } }));
+  session.links.submit('example.org/disk');
+  expect((await step('failed')).remedies).toEqual(['editLink', 'again']);
+  session.takeRemedy('editLink');
+  expect(session.state.step).toBe('empty');
+  expect(session.links.isEdited).toBe(true);
+  expect(session.links.given()).toBe('example.org/disk');
+  images.set('disk.img', imageCalled('disk.img'));
+  session.links.submit('https://example.org/disk.img');
+  await step('ready');
+  expect(session.links.isEdited).toBe(false);
+  session.reset();
+  expect(session.links.given()).toBe('');
 });
 
 test('a waiting image can be opened early or removed, and stays when the person returns to the start', async () => {

@@ -211,6 +211,7 @@ export class Session implements Controls {
   #leave(): void {
     this.#batch.end();
     this.#resuming = [];
+    if (this.#screen.at('ready') || this.#screen.at('done')) this.links.forget();
     this.queue.begin();
     this.#screen.news = '';
     this.#screen.begin('left', {});
@@ -244,7 +245,10 @@ export class Session implements Controls {
     const { opening } = this;
     if (remedy === 'next') this.openNext();
     else if (remedy === 'another' || !opening) this.reset();
-    else {
+    else if (remedy === 'editLink') {
+      this.reset();
+      this.links.edit();
+    } else {
       this.queue.resume(opening.bundle);
       this.#step(() => this.#opener.open(reopened(remedy, opening)));
     }

@@ -12,6 +12,10 @@ import type { AddressProblem, Overall, Remains, Remedy } from './state.js';
 export interface LinkFields {
   /** The problem with a text in a field, until the text changes or the step ends. */
   readonly problem: AddressProblem | undefined;
+  /** The link that was given last for `need`, or to an image. It stays until the image is open, so that it can be mended. */
+  given(need?: FileNeed): string;
+  /** Whether the person mends the link to an image, on the first screen. */
+  readonly isEdited: boolean;
   /** Takes `text` from the field for links of `need`, or of the first screen. */
   submit(text: string, need?: FileNeed): void;
   /** Forgets the problem, because the text in the field has changed. */

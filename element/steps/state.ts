@@ -23,6 +23,8 @@ export type Remedy =
   /** Open the image without its companions. */
   | 'filesAgain'
   /** Open the next image of the queue. */
+  /** Mend the link to the image. */
+  | 'editLink'
   | 'next'
   | 'another';
 

@@ -149,6 +149,7 @@ export const englishResults: ResultTexts = {
     again: 'Try again',
     saveAgain: 'Back to the image',
     filesAgain: 'Choose the files it needs again',
+    editLink: 'Edit the link',
     next: 'Open the next image',
     another: 'Choose another file',
   },

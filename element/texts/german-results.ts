@@ -154,6 +154,7 @@ export const germanResults: ResultTexts = {
     again: 'Noch einmal versuchen',
     saveAgain: 'Zurück zum Abbild',
     filesAgain: 'Die Dateien dazu neu auswählen',
+    editLink: 'Link ändern',
     next: 'Nächstes Abbild öffnen',
     another: 'Eine andere Datei wählen',
   },
