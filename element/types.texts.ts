@@ -73,6 +73,9 @@ export interface AllTexts extends ResultTexts {
   notResumed: (name: string) => string;
   /** The conversion of the image `name` was interrupted. The folder of the output `file` is known if a folder was picked. */
   fileInterrupted: (name: string, file: string, folder: string | undefined) => string;
+  /** The conversion of the image `name` to the streamed download `file` was interrupted; `dismiss` removes the text. */
+  downloadLost: (name: string, file: string) => string;
+  dismiss: string;
   /** The button that removes the unfinished output `file`. The next three texts say what has happened. */
   removeFile: (file: string) => string;
   fileRemoved: (file: string) => string;

@@ -82,6 +82,43 @@ for (const [cores, isDigested, tag] of [
   );
 }
 
+/** How many outputs the element remembers; 0 without a database. */
+const remembered = (page: Page): Promise<number> =>
+  page.evaluate(async () => {
+    if (!(await indexedDB.databases()).some(({ name }) => name === 'decant')) return 0;
+    const settled = <T>(request: IDBRequest<T>) =>
+      new Promise<T>((resolve) => request.addEventListener('success', () => resolve(request.result)));
+    const database = await settled(indexedDB.open('decant'));
+    const count = await settled(database.transaction('unfinished').objectStore('unfinished').count());
+    database.close();
+    return count;
+  });
+
+test('a streamed download that a reload has lost is mentioned once, until it is dismissed', async ({
+  page,
+}, testInfo) => {
+  await limitStorage(page, 8 << 20);
+  // The browser never asks for the download.
+  await page.evaluate(() => {
+    Object.defineProperty(HTMLIFrameElement.prototype, 'src', { set() {} });
+  });
+  await choose(page, images.kinds());
+  await page.getByRole('radio', { name: 'As a download' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Converting kinds.qcow2' })).toBeVisible();
+  await expect.poll(() => remembered(page)).toBe(1);
+  page.on('dialog', (dialog) => dialog.accept());
+  await page.reload();
+  const notice = page.locator('.notice');
+  await expect(notice).toContainText(
+    'interrupted, and its download kinds.raw is lost. A partial file in your downloads',
+  );
+  expect(await remembered(page)).toBe(0);
+  await look(page, testInfo, 'lost');
+  await notice.getByRole('button', { name: 'Dismiss' }).click();
+  await expect(notice).toHaveCount(0);
+});
+
 test('a download that the browser has not begun is begun once, is not disturbed, and can be cancelled', async ({
   page,
 }) => {

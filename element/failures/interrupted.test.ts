@@ -55,6 +55,16 @@ test('downloads and files at picked places are listed, files of the page are not
   ]);
 });
 
+test('what is told once stays until the person goes on', async () => {
+  const { screen } = screenIn();
+  const lost: Remains = { image: 'a.vdi', text: 'Lost.', isToldOnce: true, action: 'Dismiss', remove: async () => '' };
+  atPlaces.mockResolvedValueOnce([lost]);
+  expect(await recalled(screen)).toEqual([lost]);
+  expect(await recalled(screen)).toEqual([lost]);
+  screen.begin('left', {});
+  expect(await recalled(screen)).toEqual([]);
+});
+
 test('a part is discarded alone, and listed until it is gone', async () => {
   const { screen } = screenIn();
   const [one, two] = [part('a', 1e9), part('b', 1e9)];

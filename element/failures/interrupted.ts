@@ -23,7 +23,8 @@ export async function recall(screen: Screen): Promise<void> {
     // Without a database, nothing was remembered.
     remainsAtTargets(texts),
   ]);
-  const remains = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
+  const told = screen.at('empty')?.remains?.filter(({ isToldOnce }) => isToldOnce) ?? [];
+  const remains = [...told, ...lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))];
   screen.update(turn, 'empty', { remains: remains.length > 0 ? remains : undefined });
 }
 

@@ -51,10 +51,26 @@ test('a file is remembered until its conversion has ended, and is not left until
   expect(records.size).toBe(0);
 });
 
+test('a streamed download that was lost is mentioned once', async () => {
+  const streamed: Target = { kind: 'streamed', name: 'disk.raw' };
+  const forget = await rememberUnfinished(streamed, 'disk.vdi');
+  expect(await remainsAtTargets(english)).toEqual([]);
+  await forget();
+  await interrupt(streamed);
+  expect(await remainsAtTargets(english)).toMatchObject([
+    {
+      image: 'disk.vdi',
+      text: english.downloadLost('disk.vdi', 'disk.raw'),
+      action: english.dismiss,
+      isToldOnce: true,
+    },
+  ]);
+  expect(await remainsAtTargets(english)).toEqual([]);
+});
+
 test.each<[string, Target]>([
   ['a file that is to be replaced', inFolder(asFolder(new MemoryFolder()), fileOf('disk.raw'))],
   ['a stored download', { kind: 'stored', name: 'disk.raw', kept: undefined }],
-  ['a streamed download', { kind: 'streamed', name: 'disk.raw' }],
   ['an output of the page', { kind: 'host', name: 'disk.raw' }],
 ])('nothing is remembered of %s', async (_, target) => {
   const forget = await rememberUnfinished(target, 'disk.vdi');

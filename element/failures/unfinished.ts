@@ -1,4 +1,5 @@
-// Remembers output files in folders or from the save dialog while they are written: a closed tab leaves them empty.
+// Remembers outputs while they are written: a closed tab leaves files in folders or from the save dialog empty, and loses a streamed
+// download.
 
 import { isNamed } from '../files/input-file.js';
 import type { Remains, Target } from '../steps/state.js';
@@ -8,15 +9,17 @@ import { deleteRecord, storedRecords, storeRecord } from './record-store.js';
 /** How long a file is remembered, in milliseconds. */
 const REMEMBERED = 7 * 86_400_000;
 
-/** A file that a conversion has created, or that the save dialog has emptied. */
+type Entry = FileSystemDirectoryHandle | FileSystemFileHandle;
+
+/** A file that a conversion has created, or that the save dialog has emptied; or a streamed download. */
 interface Unfinished {
   id: string;
   /** The name of the image. */
   image: string;
   /** The name of the file. */
   name: string;
-  /** The picked folder, or the file if the browser's save dialog was used. */
-  entry: FileSystemDirectoryHandle | FileSystemFileHandle;
+  /** The picked folder, or the file if the browser's save dialog was used; `undefined` for a streamed download. */
+  entry: Entry | undefined;
   /** When the conversion began. */
   at: number;
 }
@@ -25,16 +28,16 @@ interface Unfinished {
 const lockName = (id: string): string => `decant:unfinished:${id}`;
 
 /** The folder or file in which `target` leaves an empty file if the tab is closed; `undefined` if it leaves none. */
-function entryOf(target: Target): Unfinished['entry'] | undefined {
+function entryOf(target: Target): Entry | undefined {
   if (target.kind === 'dialog') return target.handle;
   // An existing file in a folder stays unchanged until the output is complete.
   return target.kind === 'folder' && !target.replaces?.size ? target.folder : undefined;
 }
 
 /** Deletes the records of earlier conversions to the same file: the record of the new conversion replaces them. */
-async function forgetEarlier({ entry, name }: Pick<Unfinished, 'entry' | 'name'>): Promise<void> {
+async function forgetEarlier(name: string, entry: Entry): Promise<void> {
   for (const { id, ...earlier } of await storedRecords<Unfinished>())
-    if (earlier.name === name && (await entry.isSameEntry(earlier.entry))) await deleteRecord(id);
+    if (earlier.name === name && earlier.entry && (await entry.isSameEntry(earlier.entry))) await deleteRecord(id);
 }
 
 /** Holds the lock `name` until the returned function is called. */
@@ -47,11 +50,11 @@ const hold = (name: string): Promise<() => void> =>
 /** Stores a record of the file at `target`, the output of `image`, until the returned function is called. */
 export async function rememberUnfinished(target: Target, image: string): Promise<() => Promise<void>> {
   const entry = entryOf(target);
-  if (!entry) return async () => {};
+  if (!entry && target.kind !== 'streamed') return async () => {};
   const record = { id: crypto.randomUUID(), image, name: target.name, entry, at: Date.now() };
   const release = await hold(lockName(record.id));
   try {
-    await forgetEarlier(record);
+    if (entry) await forgetEarlier(target.name, entry);
     await storeRecord<Unfinished>(record);
   } catch (thrown) {
     release();
@@ -60,18 +63,35 @@ export async function rememberUnfinished(target: Target, image: string): Promise
   return () => deleteRecord(record.id).finally(release);
 }
 
-/** Lists the files that interrupted conversions may have left. */
+/** Lists the files that interrupted conversions may have left, and once the downloads that were lost. */
 export async function remainsAtTargets(texts: AllTexts): Promise<Remains[]> {
   const records = await storedRecords<Unfinished>();
   if (records.length === 0) return [];
   const { held = [] } = await navigator.locks.query();
   const ended = records.filter(({ id }) => held.every(({ name }) => name !== lockName(id)));
-  const remains = await Promise.all(ended.map((record) => remainsOf(record, texts)));
+  const remains = await Promise.all(
+    ended.map(({ entry, ...record }) => (entry ? remainsOf({ ...record, entry }, texts) : lostDownload(record, texts))),
+  );
   return remains.filter((one) => one !== undefined);
 }
 
+/** Describes a streamed download that was lost, and deletes its record. */
+async function lostDownload({ id, image, name }: Omit<Unfinished, 'entry'>, texts: AllTexts): Promise<Remains> {
+  await deleteRecord(id);
+  return {
+    image,
+    text: texts.downloadLost(image, name),
+    isToldOnce: true,
+    action: texts.dismiss,
+    remove: async () => '',
+  };
+}
+
+/** A file whose folder is known, or its own handle. */
+type UnfinishedFile = Unfinished & { entry: Entry };
+
 /** Describes the file if it is empty or cannot be read. Deletes the record if the file has data or is gone, or after a week. */
-async function remainsOf(record: Unfinished, texts: AllTexts): Promise<Remains | undefined> {
+async function remainsOf(record: UnfinishedFile, texts: AllTexts): Promise<Remains | undefined> {
   const { id, image, name, entry, at } = record;
   const mayLook = (await entry.queryPermission({ mode: 'read' })) === 'granted';
   // A file that cannot be read is treated as empty.
@@ -90,7 +110,7 @@ async function remainsOf(record: Unfinished, texts: AllTexts): Promise<Remains |
 }
 
 /** The size of the file; `undefined` if it is gone. */
-async function sizeOf({ entry, name }: Unfinished): Promise<number | undefined> {
+async function sizeOf({ entry, name }: UnfinishedFile): Promise<number | undefined> {
   try {
     const file = entry.kind === 'directory' ? await entry.getFileHandle(name) : entry;
     return (await file.getFile()).size;
@@ -101,7 +121,7 @@ async function sizeOf({ entry, name }: Unfinished): Promise<number | undefined> 
 }
 
 /** Removes the file if it is empty. The browser may ask for permission. Resolves to a sentence about the outcome. */
-async function remove(record: Unfinished, texts: AllTexts): Promise<string> {
+async function remove(record: UnfinishedFile, texts: AllTexts): Promise<string> {
   const { id, entry, name } = record;
   try {
     if ((await entry.requestPermission({ mode: 'readwrite' })) !== 'granted') return texts.fileNotRemoved(name);

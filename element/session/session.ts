@@ -228,6 +228,8 @@ export class Session implements Controls {
       const text = await remains.remove().catch((thrown) => this.texts.failure(asError(thrown)));
       if (turn.aborted) return;
       this.#screen.news = text;
+      const others = this.#screen.at('empty')?.remains?.filter((one) => one !== remains);
+      this.#screen.update(turn, 'empty', { remains: others });
       await recall(this.#screen);
     });
   }

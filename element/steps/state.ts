@@ -111,9 +111,11 @@ export interface Remains {
   text: string;
   /** For a conversion that can be resumed: how much of the disk is done, 0 to 1, if that is known. */
   resumable?: { share: number | undefined };
+  /** Whether it is listed on the first screen once, until the person goes on. */
+  isToldOnce?: boolean;
   /** Says what `remove` does. */
   action: string;
-  /** Removes it. Resolves to a sentence about what has happened. Fails with a `DecantError`. */
+  /** Removes it. Resolves to a sentence about what has happened, if it is worth one. Fails with a `DecantError`. */
   remove(): Promise<string>;
 }
 

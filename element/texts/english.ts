@@ -71,6 +71,9 @@ export const english: AllTexts = {
   notResumed: (name) => `No finished part belongs to ${shownText(name)}: it has changed since, or it is another file.`,
   fileInterrupted: (name, file, folder) =>
     `The conversion of ${shownText(name)} was interrupted. ${shownText(file)}${folder === undefined ? '' : ` in the folder ${shownText(folder)}`} may be left empty or incomplete.`,
+  downloadLost: (name, file) =>
+    `The conversion of ${shownText(name)} was interrupted, and its download ${shownText(file)} is lost. A partial file in your downloads can be deleted.`,
+  dismiss: 'Dismiss',
   removeFile: (file) => `Remove ${shownText(file)}`,
   fileRemoved: (file) => `${shownText(file)} was removed.`,
   fileStays: (file) => `${shownText(file)} is not empty, and stays: check whether it is complete.`,

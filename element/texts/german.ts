@@ -77,6 +77,9 @@ export const german: AllTexts = {
     `Zu ${shownText(name)} gibt es keinen fertigen Teil: die Datei wurde seither geändert, oder es ist eine andere.`,
   fileInterrupted: (name, file, folder) =>
     `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Vielleicht ist ${shownText(file)}${folder === undefined ? '' : ` im Ordner ${shownText(folder)}`} leer oder unvollständig zurückgeblieben.`,
+  downloadLost: (name, file) =>
+    `Die Konvertierung von ${shownText(name)} wurde unterbrochen, und der Download ${shownText(file)} ist verloren. Ein Rest davon in Ihren Downloads kann gelöscht werden.`,
+  dismiss: 'Ausblenden',
   removeFile: (file) => `${shownText(file)} entfernen`,
   fileRemoved: (file) => `${shownText(file)} wurde entfernt.`,
   fileStays: (file) => `${shownText(file)} ist nicht leer und bleibt: Prüfen Sie, ob die Datei vollständig ist.`,

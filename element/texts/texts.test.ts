@@ -73,6 +73,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     notResumed: [[name]],
     storageFreed: bytes,
     fileInterrupted: each([undefined, name]).map(([folder]) => [name, name, folder]),
+    downloadLost: two,
     removeFile: named,
     fileRemoved: named,
     fileStays: named,
