@@ -20,7 +20,7 @@ import {
 import { Painter } from './picture/painter.js';
 import { placeLane, showTip } from './picture/picture-view.js';
 import { queueView } from './queue/queue-view.js';
-import { convertingView, doneView } from './saving/conversion-views.js';
+import { convertingView, doneView, itemResultView } from './saving/conversion-views.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
@@ -269,7 +269,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         </slot>
         <section class=${state.step === 'empty' ? 'card first' : 'card'} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
-        ${session.queue.isShown ? queueView(session.queue, session) : nothing}
+        ${session.queue.isShown ? queueView(session.queue, session, (item) => itemResultView(item, session.queue, state, session)) : nothing}
         ${this.#helpView(state)}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>

@@ -236,7 +236,7 @@ export const styles = css`
   .good { color: var(--decant-accent); font-weight: var(--decant-weight); }
   .bad { color: var(--decant-bad); }
   dl { margin: 0 0 var(--decant-space); }
-  dl div { display: grid; grid-template-columns: minmax(6em, 9em) 1fr; gap: calc(var(--decant-space) * 0.25) var(--decant-space); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); }
+  dl div { display: grid; grid-template-columns: minmax(6em, 10.5em) 1fr; gap: calc(var(--decant-space) * 0.25) var(--decant-space); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); }
   dl div:last-child { border-bottom: 0; }
   dd { margin: 0; overflow-wrap: anywhere; }
   .choice { display: flex; align-items: start; gap: calc(var(--decant-space) * 0.75); padding: calc(var(--decant-space) * 0.75) var(--decant-space); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-box); cursor: pointer; }
@@ -280,8 +280,10 @@ export const styles = css`
   .queue li[aria-current] .name { font-weight: var(--decant-weight); }
   .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
   .queue li:has(> .bad) { display: grid; grid-template-columns: 1fr auto; }
-  .queue :is(.bad, .notice) { grid-column: 1 / -1; }
+  .queue :is(.bad, .notice, .result) { grid-column: 1 / -1; }
   .queue .notice { flex-basis: 100%; margin: 0; }
+  .result { margin: 0 0 0 auto; }
+  .result[open] { flex-basis: 100%; }
   .queue .bad + .item-actions { grid-area: 1 / 2; }
   .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
   pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -327,6 +329,8 @@ export const styles = css`
     .next li button { grid-column: 2; justify-self: end; }
     .queue li { display: grid; grid-template-columns: 1fr auto; }
     .queue .name + span { grid-row: 2; }
+    .queue .name + span:has(~ .result) { grid-column: 1 / -1; }
+    .result { margin-inline-start: 0; }
     .queue .quiet + .item-actions { grid-area: 1 / 2 / 3; }
     .queue button { padding-inline: calc(var(--decant-space) * 0.5); }
   }

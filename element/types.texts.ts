@@ -126,7 +126,10 @@ export interface AllTexts extends ResultTexts {
     current: string;
     /** The person has removed a waiting image. */
     removed: (name: string) => string;
-    saved: (place: SavedPlace) => string;
+    /** The file has `bytes`. */
+    saved: (place: SavedPlace, bytes: number) => string;
+    /** Opens the commands and details of a result; without commands, `details` does. */
+    commands: string;
     cancelled: string;
     open: string;
     remove: string;

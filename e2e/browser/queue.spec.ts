@@ -102,26 +102,33 @@ test('one of four images is truncated, and two have one name: no question, and t
   qemuImg('convert', '-f', 'raw', '-O', 'vdi', raw!, vdi!);
   qemuImg('convert', '-f', 'raw', '-O', 'vhdx', raw!, vhdx!);
   await drop(page, [vdi!, vhdx!, images.states(), images.truncated()]);
+  await page.getByRole('radio', { name: 'AWS' }).check();
   await page.getByRole('radio', { name: 'To a folder' }).click();
   await page.getByRole('button', { name: 'Convert all 4' }).click();
   await expect(page.getByRole('heading', { name: '3 of 4 converted' })).toBeFocused();
   await expectQueue(
     page,
-    'disk.vdi saved as disk.raw in picked',
-    'disk.vhdx saved as disk-1.raw in picked',
-    'states.qcow2 saved as states.raw in picked',
+    'disk.vdi saved as disk.vmdk in picked, ',
+    'disk.vhdx saved as disk-1.vmdk in picked, ',
+    'states.qcow2 saved as states.vmdk in picked, ',
     'truncated.qcow2 The image is trunc',
   );
   await expect(page).toHaveTitle(/^3 of 4 converted/);
   await expect(page.getByRole('status')).toContainText('3 of 4 converted. Not converted: truncated.qcow2.');
   await look(page, testInfo, 'overall');
+  // Each has its own commands and details.
+  await expect(page.locator('.below .next')).toHaveCount(0);
+  await page.getByText('Commands and details').nth(1).click();
+  await expect(queue(page).getByRole('listitem').nth(1).locator('code').first()).toContainText('disk-1.vmdk');
+  await look(page, testInfo, 'result');
+  await page.getByText('Commands and details').nth(1).click();
   const made = await page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('picked');
     const names: string[] = [];
     for await (const name of folder.keys()) names.push(name);
     return names.toSorted();
   });
-  expect(made).toEqual(['disk-1.raw', 'disk.raw', 'states.raw']);
+  expect(made).toEqual(['disk-1.vmdk', 'disk.vmdk', 'states.vmdk']);
   await page.getByRole('button', { name: 'Salvage truncated.qcow2' }).click();
   await expect(page.getByText('Damaged: unreadable parts become zeros').first()).toBeVisible();
   await expectQueue(page, 'disk.vdi', 'disk.vhdx', 'states.qcow2', 'truncated.qcow2 open now');

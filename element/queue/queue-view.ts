@@ -3,31 +3,37 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
-import type { Opening } from '../files/opening.js';
 import { overallNotes } from '../steps/announcement.js';
 import { noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Head } from '../steps/frame.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
-import type { Queue } from './queue.js';
+import type { Item, Queue } from './queue.js';
 
-export function queueView(queue: Queue, controls: Controls): TemplateResult {
+/** `resultOf` shows the result of an item. */
+export function queueView(
+  queue: Queue,
+  controls: Controls,
+  resultOf: (item: Item) => TemplateResult | typeof nothing,
+): TemplateResult {
   const { texts } = controls;
   const { items } = queue;
-  const text = (status: (typeof items)[number]['status'], outcome: string) =>
+  const text = ({ status, outcome }: Item) =>
     status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
   return html`
     <section class="queue" aria-labelledby="queue">
       <h2 id="queue">${texts.queue}</h2>
       <ol>
-        ${items.map(({ id, bundle, status, outcome, remedies = [] }, at) => {
+        ${items.map((item) => {
+          const { id, bundle, status, remedies = [] } = item;
           const name = shownText(labelOf(bundle));
           return html`
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>
-              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
-              ${noticesInList(items[at]!, controls.opening).map(noticeView)}
+              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(item))}</span>
+              ${noticesInList(item, controls).map(noticeView)}
+              ${isShownAbove(item, controls) ? nothing : resultOf(item)}
               ${status === 'waiting' ? waitingActions(id, name, controls) : nothing}
               ${status === 'failed' && canOpen(controls) ? failedActions(id, name, remedies, controls) : nothing}
             </li>
@@ -38,11 +44,13 @@ export function queueView(queue: Queue, controls: Controls): TemplateResult {
   `;
 }
 
-/** The notices of a result that the list shows: the result of the image in `opening` shows its own. */
-export const noticesInList = (
-  { bundle, notices = [] }: Queue['items'][number],
-  opening: Opening | undefined,
-): readonly string[] => (bundle === opening?.bundle ? [] : notices);
+/** Whether the result of an item is shown above the list, which is so until that of the last one. */
+const isShownAbove = ({ bundle }: Item, { opening, overall }: Pick<Controls, 'opening' | 'overall'>): boolean =>
+  bundle === opening?.bundle && !overall;
+
+/** The notices of a result that the list shows. */
+export const noticesInList = (item: Item, controls: Pick<Controls, 'opening' | 'overall'>): readonly string[] =>
+  isShownAbove(item, controls) ? [] : (item.notices ?? []);
 
 /** Whether the person can open an image that has failed. */
 const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;

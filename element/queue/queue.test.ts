@@ -5,14 +5,14 @@ import { inputNamed } from '../element.test-support.js';
 import { type Bundle, labelOf } from '../files/bundle.js';
 import { beginOpening, type Opening } from '../files/opening.js';
 import type { Remedy } from '../steps/state.js';
-import { type Made, Queue } from './queue.js';
+import { type Finished, type Made, Queue } from './queue.js';
 
 const bundle = (name: string): Bundle => ({ top: inputNamed(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
 
 const madeAs = (file: string, place?: string): Made => ({
   disk: { file, format: 'raw', size: 1, virtualSize: 1 },
-  place,
+  result: { destination: place === undefined ? undefined : { name: place } } as Finished,
 });
 
 let queue: Queue;

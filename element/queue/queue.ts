@@ -6,17 +6,22 @@ import type { InputFile } from '../files/input-file.js';
 import { beginOpening, type Opening } from '../files/opening.js';
 import { sortImages } from '../files/sorting.js';
 import type { Screen } from '../steps/screen.js';
-import type { Overall, Remedy } from '../steps/state.js';
+import type { Overall, Remedy, Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
 
-/** A disk that was made, and the place that it is for. */
+/** What the list shows of a result. */
+export type Finished = Omit<Step<'done'>, 'step' | 'made' | 'picture' | 'digest' | 'isCopyGone'>;
+
+/** A disk that was made, and its result. */
 export interface Made {
   disk: MadeDisk;
-  place: string | undefined;
+  result: Finished;
 }
 
-interface Item {
+const placeOf = ({ result }: Made): string | undefined => result.destination?.name;
+
+export interface Item {
   id: number;
   bundle: Bundle;
   status: 'waiting' | 'current' | 'done' | 'failed';
@@ -201,17 +206,24 @@ export class Queue {
   }
 
   /**
-   * Records that `made` was made of the current item. Returns the disks of its archive or machine that were made for the same place, in
-   * the order of the archive or machine. `notices` are sentences about the result.
+   * Records that `made` was made of the current item. Returns the disks of `madeWith`. `notices` are sentences about the result.
    */
   finish(outcome: string, made: Made, isDamaged: boolean, notices: string[] = []): MadeDisk[] {
-    const top = this.#current?.bundle.top;
     this.#made.push(made.disk);
+    const current = this.#current;
     this.#settle({ status: 'done', outcome, made, isDamaged, notices });
+    return current ? this.madeWith(current) : [];
+  }
+
+  /**
+   * The disk that was made of an item, with those of the same archive or machine that were made for the same place, in the order of the
+   * archive or machine.
+   */
+  madeWith({ bundle: { top }, made }: Pick<Item, 'bundle' | 'made'>): MadeDisk[] {
     return this.#items
       .filter(({ bundle }) => bundle.top === top)
       .toSorted((one, other) => byNumber(one.bundle, other.bundle))
-      .flatMap(({ made: other }) => (other && other.place === made.place ? [other.disk] : []));
+      .flatMap(({ made: other }) => (made && other && placeOf(other) === placeOf(made) ? [other.disk] : []));
   }
 
   /** Records that the current item has failed. `opening` opens it again. */

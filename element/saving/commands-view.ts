@@ -12,10 +12,11 @@ export function commandsView({ destination, made, contents }: Step<'done'>, cont
   if (!step) return nothing;
   const lines = step.commands.map(({ line }) => line);
   const shown = partsOfCommands(destination.name, made);
+  const title = texts.nextStep(texts.placeLabel(destination), step.shell);
   const commands = lines.map((line, at) => ({ line, parts: shown[at]! }));
   return html`
-    <section class="next more" aria-labelledby="next">
-      <h3 id="next">${texts.nextStep(texts.placeLabel(destination), step.shell)}</h3>
+    <section class="next more" aria-label=${title}>
+      <h3>${title}</h3>
       ${commands.length > 0 ? html`<ol>${commands.map((command) => row(command, controls))}</ol>` : nothing}
       ${commands.length > 1 ? html`<div class="actions"><button part="button" @click=${() => controls.copy(lines.join('\n'))}>${texts.copyAll}</button></div>` : nothing}
       ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}

@@ -2,12 +2,13 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import type { Item, Queue } from '../queue/queue.js';
 import { overallHead, overallView } from '../queue/queue-view.js';
 import { finishingHint, savingText, standstill, verifiedText, workTitle } from '../steps/announcement.js';
 import { facts, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame, type Head } from '../steps/frame.js';
-import { methodOf, type Step, type Target } from '../steps/state.js';
+import { methodOf, type State, type Step, type Target } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
 import { canAskToNotify } from '../ways/busy-tab.js';
@@ -50,16 +51,25 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
   const { result, target } = state;
   const waiting = controls.imagesWaiting > 0;
   const { overall } = controls;
-  const verified = verifiedText(state, texts);
   const saving = savingText(state, texts);
-  const body = html`
-    ${overallView(overall, texts)}
-    <p class="made" id="place"><strong>${overall ? `${shownText(target.name)}, ` : ''}${texts.size(result.outputSize)}</strong> ${texts.madeIn(target)}</p>
+  const single = html`
+    <p class="made" id="place"><strong>${texts.size(result.outputSize)}</strong> ${texts.madeIn(target)}</p>
     ${saving ? html`<p class="quiet" id="saving">${saving}</p>` : nothing}
-    ${result.rewritten.length > 0 ? html`<p class="quiet">${texts.tableMoved}</p>` : nothing}
-    ${verified ? html`<p class="good">${verified}</p>` : nothing}
+    ${checksView(state, texts)}
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
-    ${resultView(state, controls)}
+    ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
+    ${commandsView(state, controls)}
+    <div class="more">${digestView(state, controls)}</div>
+    <details class="more"><summary>${texts.details}</summary>${factsView(state, texts)}</details>
+  `;
+  // The list has the results of a queue.
+  const last = html`
+    ${overallView(overall, texts)}
+    ${saving ? html`<p class="quiet" id="saving">${saving}</p>` : nothing}
+    ${state.tooLate ? noticeView(texts.wasTooLate) : nothing}
+  `;
+  const body = html`
+    ${overall ? last : single}
     <div class="actions">
       ${waiting ? html`<button class="primary" part="button primary" @click=${() => controls.openNext()}>${texts.next.next}</button>` : nothing}
       <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => controls.reset()}>${texts.convertAnother}</button>
@@ -80,26 +90,59 @@ function doneHead({ result, target }: Step<'done'>, texts: AllTexts): Head {
   };
 }
 
-function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
+/** What was done with the disk, and how it was compared. */
+function checksView(state: Step<'done'>, texts: AllTexts): TemplateResult {
+  const verified = verifiedText(state, texts);
+  return html`
+    ${state.result.rewritten.length > 0 ? html`<p class="quiet">${texts.tableMoved}</p>` : nothing}
+    ${verified ? html`<p class="good">${verified}</p>` : nothing}
+  `;
+}
+
+function factsView(state: Step<'done'>, texts: AllTexts): TemplateResult {
   const { result, target, seconds, converting, speed } = state;
   const method = methodOf(target);
+  return facts([
+    [texts.facts.disk, texts.size(result.virtualSize)],
+    [texts.facts.written, texts.writtenValue(result, method)],
+    [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
+    [texts.facts.time, texts.timeValue(seconds)],
+    [texts.facts.converting, texts.convertingValue(converting, speed, method)],
+    [texts.facts.method, texts.methodValue[method]],
+    [texts.facts.engine, texts.engineValue(result)],
+    [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
+  ]);
+}
+
+/** The result of an item in the list of the queue, folded. `shown` is the step that is shown, which may have the SHA-256 of the file. */
+export function itemResultView(
+  item: Item,
+  queue: Queue,
+  shown: State,
+  controls: Controls,
+): TemplateResult | typeof nothing {
+  const { texts } = controls;
+  const { made, bundle } = item;
+  if (!made) return nothing;
+  const isLast = shown.step === 'done' && bundle === controls.opening?.bundle;
+  const kept: Step<'done'> = {
+    ...made.result,
+    step: 'done',
+    made: queue.madeWith(item),
+    picture: undefined,
+    isCopyGone: true,
+  };
+  const state = isLast ? shown : kept;
+  const commands = commandsView(state, controls);
+  const summary = commands === nothing ? texts.details : texts.queued.commands;
   return html`
-    ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
-    ${commandsView(state, controls)}
-    <div class="more">${digestView(state, controls)}</div>
-    <details class="more">
-      <summary>${texts.details}</summary>
-      ${facts([
-        [texts.facts.disk, texts.size(result.virtualSize)],
-        [texts.facts.written, texts.writtenValue(result, method)],
-        [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
-        [texts.facts.time, texts.timeValue(seconds)],
-        [texts.facts.converting, texts.convertingValue(converting, speed, method)],
-        [texts.facts.method, texts.methodValue[method]],
-        [texts.facts.engine, texts.engineValue(result)],
-        [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
-      ])}
+    <details class="result more">
+      <summary aria-label=${`${summary}: ${shownText(made.result.target.name)}`}>${summary}</summary>
+      ${checksView(state, texts)}
+      ${state.result.lostBytes > 0 ? lostView(state.result, texts) : nothing}
+      ${commands}
+      ${isLast ? digestView(state, controls) : nothing}
+      ${factsView(state, texts)}
     </details>
   `;
 }

@@ -197,23 +197,19 @@ export class Conversion {
   #finish(result: Result, meter: ProgressMeter): void {
     const { texts } = this.screen;
     const { lostBytes, lostRanges, time, outputSize, virtualSize } = result;
-    const { image, output, destination } = this.ready;
+    const { image, output } = this.ready;
     const { machine, hardware } = image.info;
     const { contents } = this.#shown;
     const file = this.target.name;
     const disk = { file, format: output.name, size: outputSize, virtualSize, machine, hardware, contents };
     this.screen.news = '';
     const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
-    const outcome = [texts.queued.saved(this.target), ...lost].join('. ');
+    const outcome = [texts.queued.saved(this.target, outputSize), ...lost].join('. ');
     const notices = noticesOf(result, texts);
-    const made = this.queue.finish(outcome, { disk, place: destination?.name }, lostBytes > 0, notices);
-    const startOf = (number: number) => totalSize(imagesIn(this.ready).slice(0, number - 1));
-    for (const range of result.lost)
-      this.#shown.picture?.lose({ ...range, start: startOf(range.disk ?? 1) + range.start });
     const { rates } = this.#environment ?? {};
-    this.screen.send(this.#turn, 'converted', {
-      ...this.#shown,
-      made,
+    const { picture, ...shown } = this.#shown;
+    const finished = {
+      ...shown,
       result,
       converting: time.converting / 1000,
       speed: meter.speed(),
@@ -221,8 +217,11 @@ export class Conversion {
       tooLate: this.#isTooLate || this.#cancel.signal.aborted,
       seconds: (performance.now() - this.#start) / 1000,
       copying: rates && predict(rates, this.#method, outputSize, meter.dataDone).copying,
-      isCopyGone: false,
-    });
+    };
+    const made = this.queue.finish(outcome, { disk, result: finished }, lostBytes > 0, notices);
+    const startOf = (number: number) => totalSize(imagesIn(this.ready).slice(0, number - 1));
+    for (const range of result.lost) picture?.lose({ ...range, start: startOf(range.disk ?? 1) + range.start });
+    this.screen.send(this.#turn, 'converted', { ...finished, picture, made, isCopyGone: false });
     if (this.target.kind !== 'stored') return;
     // The package has removed the copy by then.
     const gone = () => this.screen.update(this.#turn, 'done', { isCopyGone: true });

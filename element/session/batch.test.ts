@@ -40,16 +40,18 @@ test('one click converts all', async () => {
   expect(converted).toHaveLength(3);
 });
 
-test('each result shows its notices once: in the list, or in the result that is shown', async () => {
+test('each result of a queue shows its notices in the list', async () => {
   const dirty = (name: string): Notice => ({ code: 'dirty', fields: {}, message: `${name} was not closed` });
   const convert = (name: string) => async () => ({ ...RESULT, notices: [dirty(name), dirty(name)] });
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name, { convert: convert(name) }));
   await give('a.qcow2', 'b.qcow2');
   session.convertAll();
   await soon(() => expect(session.overall).toMatchObject({ done: 2 }));
-  const inList = () => session.queue.items.flatMap((item) => noticesInList(item, session.opening));
-  expect(inList()).toEqual(['a.qcow2 was not closed.']);
+  const inList = () => session.queue.items.flatMap((item) => noticesInList(item, session));
+  // The last result is one of the list.
+  expect(inList()).toEqual(['a.qcow2 was not closed.', 'b.qcow2 was not closed.']);
   expect(resultWarnings(await step('done'), english).map(({ text }) => text)).toEqual(['b.qcow2 was not closed.']);
+  expect(session.queue.items.map(({ made }) => made?.result.target.name)).toEqual(['a.raw', 'b.raw']);
   // The next image takes the place of the result.
   await give('c.qcow2');
   expect(inList()).toEqual([]);
@@ -105,7 +107,9 @@ test('images of one name become files of several names', async () => {
   session.convertAll();
   await soon(() => expect(session.overall).toMatchObject({ done: 3 }));
   const outcomes = session.queue.items.map(({ outcome }) => outcome);
-  expect(outcomes.toSorted()).toEqual(['saved as disk-1.raw', 'saved as Disk-2.raw', 'saved as disk.raw'].toSorted());
+  expect(outcomes.toSorted()).toEqual(
+    ['saved as disk-1.raw, 5 MB', 'saved as Disk-2.raw, 5 MB', 'saved as disk.raw, 5 MB'].toSorted(),
+  );
 });
 
 test('images that ask something come last, and those that are converted otherwise', async () => {

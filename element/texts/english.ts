@@ -107,12 +107,13 @@ export const english: AllTexts = {
     removed: (name) => `Removed from the queue: ${shownText(name)}.`,
     waiting: 'waiting',
     current: 'open now',
-    saved: (place) => {
+    saved: (place, bytes) => {
       const name = shownText(place.name);
-      if (place.kind === 'folder') return `saved as ${name} in ${shownText(place.folder.name)}`;
-      const isSaved = place.kind === 'dialog' || place.kind === 'host';
-      return isSaved ? `saved as ${name}` : `converted; see ${name} in your downloads`;
+      const where = place.kind === 'folder' ? ` in ${shownText(place.folder.name)}` : '';
+      const isSaved = place.kind !== 'stored' && place.kind !== 'streamed';
+      return `${isSaved ? `saved as ${name}${where}` : `converted; see ${name} in your downloads`}, ${size(bytes)}`;
     },
+    commands: 'Commands and details',
     cancelled: 'cancelled',
     open: 'Open',
     remove: 'Remove',

@@ -114,12 +114,13 @@ export const german: AllTexts = {
     removed: (name) => `Aus der Warteschlange entfernt: ${shownText(name)}.`,
     waiting: 'wartet',
     current: 'gerade geöffnet',
-    saved: (place) => {
+    saved: (place, bytes) => {
       const name = shownText(place.name);
-      if (place.kind === 'folder') return `gespeichert als ${name} in ${shownText(place.folder.name)}`;
-      const isSaved = place.kind === 'dialog' || place.kind === 'host';
-      return isSaved ? `gespeichert als ${name}` : `konvertiert; siehe ${name} in Ihren Downloads`;
+      const where = place.kind === 'folder' ? ` in ${shownText(place.folder.name)}` : '';
+      const isSaved = place.kind !== 'stored' && place.kind !== 'streamed';
+      return `${isSaved ? `gespeichert als ${name}${where}` : `konvertiert; siehe ${name} in Ihren Downloads`}, ${size(bytes)}`;
     },
+    commands: 'Befehle und Einzelheiten',
     cancelled: 'abgebrochen',
     open: 'Öffnen',
     remove: 'Entfernen',

@@ -93,7 +93,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     'queued.added': each(names(name)),
     'queued.claimed': each(names(name)),
     'queued.removed': named,
-    'queued.saved': each(placesOf(name)),
+    'queued.saved': placesOf(name).map((place) => [place, 5e6]),
     encryptionValue: each([{ format: 'aes' }, { format: 'luks', luks: { version: 2, cipher: name } }]),
     snapshotValue: each([snapshot(name), { ...snapshot(name), name: '' }]),
     unused: each(names(name)),
