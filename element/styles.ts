@@ -264,6 +264,7 @@ export const styles = css`
   .next ol { display: grid; gap: calc(var(--decant-space) * 0.5); margin: 0; padding: 0; list-style: none; counter-reset: command; }
   .next li:not(.comment) { display: grid; grid-template-columns: auto 1fr auto; align-items: start; gap: calc(var(--decant-space) * 0.5); padding: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); counter-increment: command; }
   .next li:not(.comment)::before { content: counter(command); color: var(--decant-quiet); line-height: var(--decant-control); font-variant-numeric: tabular-nums; }
+  .origin { grid-column: 2 / -1; font-size: var(--decant-size-small); }
   /* A word that is too long is scrolled to. */
   .word { white-space: nowrap; }
   code { min-width: 0; padding-block: calc(var(--decant-space) * 0.5); overflow-x: auto; font-family: var(--decant-font-command); font-size: var(--decant-size-small); }
@@ -327,6 +328,8 @@ export const styles = css`
     .next li:not(.comment) { grid-template-columns: auto 1fr; }
     .next li:not(.comment) { padding-inline: calc(var(--decant-space) * 0.5); }
     .next li button { grid-column: 2; justify-self: end; }
+    .origin { order: 1; }
+    .next li:has(.origin) button { order: 2; }
     .queue li { display: grid; grid-template-columns: 1fr auto; }
     .queue .name + span { grid-row: 2; }
     .queue .name + span:has(~ .result) { grid-column: 1 / -1; }

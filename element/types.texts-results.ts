@@ -96,7 +96,8 @@ export interface ResultTexts {
   convertAnother: string;
   /** Above the commands that bring the disk to its place. */
   nextStep: (place: string, shell: 'sh' | 'powershell') => string;
-  /** Above the fields for what only the person knows of the commands. */
+  /** The command of the number `step` prints the value of `placeholder`. */
+  fromStep: (placeholder: string, step: number) => string;
   /** Copies the commands. */
   copy: string;
   copyAll: string;

@@ -2,7 +2,7 @@
 
 import { nextStep } from 'decant/places';
 import { expect, test } from 'vitest';
-import { partsOfCommands, wordsOf } from './commands-view.js';
+import { originsOf, partsOfCommands, wordsOf } from './commands-view.js';
 
 const disk = { file: 'my BUCKET.vmdk', format: 'vmdk', size: 512, virtualSize: 1024 };
 
@@ -20,6 +20,30 @@ for (const place of ['aws', 'azure', 'google', 'proxmox', 'hyperv', 'openstack',
       expect(new Set(parts[at]!.filter((_, part) => part % 2 === 1))).toEqual(new Set(placeholders));
   });
 }
+
+test('a value that a command prints is from the step of that command, without comments', () => {
+  const command = (line: string, placeholders: string[] = [], prints?: string[]) => ({
+    line,
+    placeholders,
+    ...(prints && { prints }),
+  });
+  const commands = [
+    command('# once'),
+    command('a', [], ['X']),
+    command('b X Y', ['X', 'Y'], ['Y']),
+    command('c Y', ['Y']),
+  ];
+  expect(originsOf(commands)).toEqual([[], [], [{ placeholder: 'X', step: 1 }], [{ placeholder: 'Y', step: 2 }]]);
+});
+
+test('two disks on Azure: each address is from its own step', () => {
+  const vhd = { file: 'a.vhd', format: 'vpc', size: 5e6, virtualSize: 5e6 };
+  const origins = originsOf(nextStep('azure', [vhd, { ...vhd, file: 'b.vhd' }])!.commands);
+  expect(origins.flat()).toEqual([
+    { placeholder: 'SAS_URL', step: 2 },
+    { placeholder: 'SAS_URL_2', step: 6 },
+  ]);
+});
 
 test.each([
   [['a --b'], [['a'], ['--b']]],

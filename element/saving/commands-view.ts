@@ -1,6 +1,6 @@
 // The commands that come after a conversion: one a row, with fields for what only the person knows.
 
-import { nextStep } from 'decant/places';
+import { type NextCommand, nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pageLink, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
@@ -12,8 +12,9 @@ export function commandsView({ destination, made, contents }: Step<'done'>, cont
   if (!step) return nothing;
   const lines = step.commands.map(({ line }) => line);
   const shown = partsOfCommands(destination.name, made);
+  const origins = originsOf(step.commands);
   const title = texts.nextStep(texts.placeLabel(destination), step.shell);
-  const commands = lines.map((line, at) => ({ line, parts: shown[at]! }));
+  const commands = lines.map((line, at) => ({ line, parts: shown[at]!, origins: origins[at]! }));
   return html`
     <section class="next more" aria-label=${title}>
       <h3>${title}</h3>
@@ -29,15 +30,40 @@ export function commandsView({ destination, made, contents }: Step<'done'>, cont
 interface Command {
   line: string;
   parts: string[];
+  origins: Origin[];
 }
 
-function row({ line, parts }: Command, controls: Controls): TemplateResult {
-  if (line.startsWith('#')) return html`<li class="comment quiet">${line.replace(/^#\s*/, '')}</li>`;
+/** A placeholder, and the number of the command that prints its value. */
+interface Origin {
+  placeholder: string;
+  step: number;
+}
+
+const isComment = (line: string): boolean => line.startsWith('#');
+
+/** For each command, its placeholders whose values an earlier one prints. Comments have no number. */
+export function originsOf(commands: readonly NextCommand[]): Origin[][] {
+  const steps = new Map<string, number>();
+  let step = 0;
+  return commands.map(({ line, placeholders, prints = [] }) => {
+    const known = placeholders.flatMap((placeholder) => {
+      const from = steps.get(placeholder);
+      return from === undefined ? [] : [{ placeholder, step: from }];
+    });
+    if (!isComment(line)) step += 1;
+    for (const placeholder of prints) steps.set(placeholder, step);
+    return known;
+  });
+}
+
+function row({ line, parts, origins }: Command, controls: Controls): TemplateResult {
+  if (isComment(line)) return html`<li class="comment quiet">${line.replace(/^#\s*/, '')}</li>`;
   const { texts } = controls;
   return html`
     <li>
       <code part="command">${wordsOf(parts).map((word) => wordView(word, controls))}</code>
       <button part="button" aria-label=${`${texts.copy}: ${line}`} @click=${() => controls.copy(line)}>${texts.copy}</button>
+      ${origins.map(({ placeholder, step }) => html`<span class="origin quiet">${texts.fromStep(placeholder, step)}</span>`)}
     </li>
   `;
 }

@@ -113,6 +113,7 @@ export const englishResults: ResultTexts = {
   notIsolated: 'not used: the server of this page does not allow shared memory',
   convertAnother: 'Convert another image',
   nextStep: (place, shell) => `Next, for ${place}${shell === 'powershell' ? ', in PowerShell' : ''}`,
+  fromStep: (placeholder, step) => `${placeholder}: from step ${step}`,
   copy: 'Copy',
   copyAll: 'Copy all',
   compute: 'Compute its SHA-256',

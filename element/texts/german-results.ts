@@ -117,6 +117,7 @@ export const germanResults: ResultTexts = {
   notIsolated: 'nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher',
   convertAnother: 'Noch ein Abbild konvertieren',
   nextStep: (place, shell) => `Als Nächstes, für ${place}${shell === 'powershell' ? ', in der PowerShell' : ''}`,
+  fromStep: (placeholder, step) => `${placeholder}: aus Schritt ${step}`,
   copy: 'Kopieren',
   copyAll: 'Alles kopieren',
   compute: 'SHA-256 berechnen',

@@ -198,6 +198,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     space: each(costs.slice(0, 2)),
     about: each(costs.slice(0, 2)),
     fits: two,
+    fromStep: [['SAS_URL', 2]],
     nextStep: [
       ['KVM', 'sh'],
       ['Hyper-V', 'powershell'],

@@ -18,7 +18,7 @@ import {
   VHDX,
   VMDK,
 } from './place.js';
-import { comment, json, sh, Word, word } from './words.js';
+import { comment, json, printing, sh, Word, word } from './words.js';
 
 // A limit in "GB" is read as GiB, so that nothing is refused that may be accepted.
 
@@ -50,7 +50,10 @@ export const azure: KnownPlace = {
           const boots = at === 0 ? ['--os-type', type, ...generation] : [];
           return [
             sh`az disk create --resource-group ${group} --name ${disk} --upload-type Upload --upload-size-bytes ${size} ${boots}`,
-            sh`az disk grant-access --resource-group ${group} --name ${disk} --access-level Write --duration-in-seconds 86400`,
+            printing(
+              sh`az disk grant-access --resource-group ${group} --name ${disk} --access-level Write --duration-in-seconds 86400`,
+              url,
+            ),
             // A SAS URL has characters that mean something to a shell.
             sh`azcopy copy ${path} ${new Word(url.text, url.placeholders, true)} --blob-type PageBlob`,
             sh`az disk revoke-access --resource-group ${group} --name ${disk}`,

@@ -94,5 +94,11 @@ export const sh = commandsOf(quotedForSh, inQuotesForSh);
 /** A command for PowerShell. */
 export const powershell = commandsOf(quotedForPowerShell, inQuotesForPowerShell);
 
+/** `command`, which prints the value of a later placeholder, `word`. */
+export const printing = (command: NextCommand, { placeholders }: Word): NextCommand => ({
+  ...command,
+  prints: [...placeholders],
+});
+
 /** A comment. `text` is one line that needs no quotes. */
 export const comment = (text: string): NextCommand => ({ line: `# ${text}`, placeholders: [] });

@@ -93,6 +93,8 @@ export interface NextCommand {
   line: string;
   /** The placeholders in it: words in capitals, such as `BUCKET`, for a value that only the person knows. */
   placeholders: string[];
+  /** The placeholders of later commands whose values this one prints: `SAS_URL`. */
+  prints?: string[];
 }
 
 /** The step after a conversion. */
