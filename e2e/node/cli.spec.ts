@@ -340,26 +340,27 @@ test('an image behind a link or another name is still the image', ({ folder }) =
   }
 });
 
-/** The end of an interrupted conversion. */
-const INTERRUPTED = { status: 130, stdout: '', stderr: 'decant: interrupted\n' };
+/** The end of an interrupted conversion, but for its exit code. */
+const INTERRUPTED = { stdout: '', stderr: 'decant: interrupted\n' };
 
 /** The bytes that files in `folder` use on the disk. */
 const usedIn = (folder: string) => readdirSync(folder).reduce((sum, name) => sum + diskUsage(join(folder, name)), 0);
 
-for (const [signal, moment, pieces, details] of [
-  ['SIGINT', 'the output was begun', 0, FULL],
-  ['SIGINT', 'a part of it was written', 2, {}],
-  ['SIGTERM', 'the output was begun', 0, {}],
-  ['SIGTERM', 'a part of it was written', 2, FULL],
+for (const [signal, status, moment, pieces, details] of [
+  ['SIGINT', 130, 'the output was begun', 0, FULL],
+  ['SIGINT', 130, 'a part of it was written', 2, {}],
+  ['SIGTERM', 143, 'the output was begun', 0, {}],
+  ['SIGTERM', 143, 'a part of it was written', 2, FULL],
+  ['SIGHUP', 129, 'a part of it was written', 2, FULL],
 ] as const) {
-  test(`${signal} when ${moment} leaves nothing and ends with 130`, details, async ({ folder }) => {
+  test(`${signal} when ${moment} leaves nothing and ends with ${status}`, details, async ({ folder }) => {
     const { child, ended } = startFed('convert', '-f', 'raw', '-', join(folder, 'out.raw'));
     // It waits for more, then.
     for (let at = 0; at < pieces; at += 1) child.stdin!.write(Buffer.alloc(4 << 20, 7));
     await expect.poll(() => readdirSync(folder)).toHaveLength(1);
     if (pieces > 0) await expect.poll(() => usedIn(folder)).toBeGreaterThan(0);
     child.kill(signal);
-    expect(await ended).toEqual(INTERRUPTED);
+    expect(await ended).toEqual({ ...INTERRUPTED, status });
     expect(readdirSync(folder)).toEqual([]);
   });
 }
@@ -392,7 +393,7 @@ test('Ctrl-C, however often, ends workers that have written a half and wait for 
     const { child, ended } = startProgram(process.execPath, command);
     await expect.poll(() => waits() && readdirSync(folder).length > 0 && usedIn(folder) > 0).toBe(true);
     for (let times = 0; times < 5; times += 1) child.kill('SIGINT');
-    expect(await ended).toEqual(INTERRUPTED);
+    expect(await ended).toEqual({ ...INTERRUPTED, status: 130 });
     expect(readdirSync(folder)).toEqual([]);
   } finally {
     await server.close();

@@ -331,7 +331,7 @@ test.describe('standard output', () => {
     // Stops reading after a part has arrived: another listener would prevent other readers.
     await new Promise<void>((resolve) => stdout.on('readable', resolve));
     child.kill('SIGTERM');
-    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(130);
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(143);
     stdout.removeAllListeners('readable');
     stdout.resume();
     expect((await ended).stderr).toBe('decant: interrupted\n');

@@ -14,9 +14,9 @@ export const checkImage = (command: CommandOf<'check'>, context: RunContext): Pr
   withDisk(command, context, async (image) => {
     if (image.streamed) throw isStreamed();
     const line = progressLine(command);
-    const onProgress = (share: number) => line?.share(share);
+    const onProgress = (share: number) => line.share(share);
     const checking = image.check({ deep: true, signal: context.signal, onProgress });
-    const { file, findings } = await checking.finally(() => line?.end());
+    const { file, findings } = await checking.finally(() => line.end());
     if (!file) throw lacksExtent(findings);
     const checked = { filename: shownInput(command.image), format: image.info.format, ...file };
     if (!command.quiet) {

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { main } from './command.js';
-import { commandEntry, isCommand, TOPICS } from './commands.js';
+import { commandEntry, EXIT_INTERRUPTED, isCommand, TOPICS } from './commands.js';
 
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NASTY_SHOWN = '\\u001b[31m\\u009b2J\\u000ab= \\u202e\\u2066\\u200b';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS = Object.entries(EXIT_INTERRUPTED) as [NodeJS.Signals, number][];
 
 let printed: { out: string[]; err: string[] };
 beforeEach(() => {
@@ -22,7 +22,7 @@ beforeEach(() => {
 
 /** Each run listens until the process ends. */
 afterEach(() => {
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  for (const [signal] of [...SIGNALS, ['SIGUSR1']] as const) process.removeAllListeners(signal);
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
 });
 
@@ -104,7 +104,7 @@ test('help is printed line by line, and ends with 0', async () => {
   expect(stdout).not.toContain('\\u');
 });
 
-for (const signal of SIGNALS) {
+for (const [signal, status] of SIGNALS) {
   test(`${signal} interrupts, however often it comes`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'decant-'));
     const pipe = join(folder, 'pipe');
@@ -113,7 +113,7 @@ for (const signal of SIGNALS) {
       execFileSync('mkfifo', [pipe]);
       const ended = run('info', '--password-file', pipe, 'a');
       for (let times = 0; times < 3; times += 1) process.emit(signal);
-      expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'decant: interrupted\n' });
+      expect(await ended).toEqual({ status, stdout: '', stderr: 'decant: interrupted\n' });
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -9,7 +9,7 @@ import { type Command, type CommandOf, type ImageCommand, parse } from './argume
 import { checkImage } from './check-command.js';
 import { WrongArguments } from './command-options.js';
 import { printOptions } from './command-output.js';
-import { type CommandName, commandEntry, EXIT_INTERRUPTED, EXIT_USAGE, isTopic } from './commands.js';
+import { type CommandName, commandEntry, EXIT_USAGE, isTopic } from './commands.js';
 import { compareDisks } from './compare-command.js';
 import { completionsOf } from './completions/index.js';
 import { conversion } from './conversion.js';
@@ -17,11 +17,12 @@ import { digest } from './digest-command.js';
 import { failureRows, failureText } from './failure-text.js';
 import { generalHelp, helpOf } from './help.js';
 import { info } from './info-command.js';
-import { interrupted } from './interrupts.js';
+import { type Interruption, interrupts } from './interrupts.js';
 import { mapDisk } from './map-command.js';
 import { measureOutput } from './measure-command.js';
 import { requireText } from './operands.js';
 import { print, report, reportHelp } from './printing.js';
+import { reportProgress } from './progress.js';
 import { RunContext } from './run-context.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 
@@ -30,7 +31,8 @@ const EXIT_FAILED = 1;
 
 /** Runs the command in `argv`. Returns the exit code. */
 export async function main(argv: string[]): Promise<number> {
-  const signal = interrupted();
+  const interruption = interrupts();
+  process.on('SIGUSR1', reportProgress);
   // Ignores errors of standard error: a closed terminal must not interrupt the clean-up.
   process.stderr.on('error', () => {});
   try {
@@ -41,12 +43,12 @@ export async function main(argv: string[]): Promise<number> {
       generalHelp().forEach(reportHelp);
       return EXIT_USAGE;
     }
-    return await run(parse([name, ...args]), signal);
+    return await run(parse([name, ...args]), interruption.signal);
   } catch (thrown) {
     const error = toDecantError(thrown);
     report(failureText(error) + helpHint(thrown, argv[0] ?? ''));
     for (const row of failureRows(error)) report(row);
-    return exitCodeOf(error, argv[0] ?? '');
+    return exitCodeOf(error, argv[0] ?? '', interruption);
   }
 }
 
@@ -55,8 +57,8 @@ const helpHint = (thrown: unknown, name: string): string =>
   thrown instanceof WrongArguments ? `; see decant ${isTopic(name) ? `${name} ` : ''}--help` : '';
 
 /** The exit code after `error`, of the command called `name`. */
-function exitCodeOf({ kind }: DecantError, name: string): number {
-  if (kind === 'cancelled') return EXIT_INTERRUPTED;
+function exitCodeOf({ kind }: DecantError, name: string, interruption: Interruption): number {
+  if (kind === 'cancelled') return interruption.exitCode();
   if (!isTopic(name)) return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   const { failed, wrongUsage } = commandEntry(name);
   return kind === 'usage' ? wrongUsage : failed;

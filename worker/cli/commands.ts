@@ -45,8 +45,10 @@ export const EXIT_CORRUPT = 2;
 export const EXIT_LEAKS = 3;
 /** The command is complete, but ranges of the disk were lost. */
 export const EXIT_DAMAGED = 3;
-/** A shell's code for a program ended by SIGINT. */
-export const EXIT_INTERRUPTED = 130;
+/** The exit codes after signals that interrupt the command: those of a shell for a program that a signal has ended. */
+export const EXIT_INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** A signal that interrupts the command. */
+export type Interrupt = keyof typeof EXIT_INTERRUPTED;
 
 /** The exit codes of most commands. */
 const USUAL = {
@@ -231,8 +233,8 @@ export const isTopic = (name: string): name is TopicName => Object.hasOwn(ALL, n
 /** The entry of the command `name`. */
 export const commandEntry = (name: TopicName): CommandEntry => ALL[name];
 
-/** The exit codes of the command `name`, with their meanings. */
+/** The exit codes of the command `name`, with their meanings, also after an interruption. */
 export const exitCodesOf = (name: TopicName): [code: number, meaning: string][] => [
   ...Object.entries(commandEntry(name).exitCodes).map(([code, meaning]): [number, string] => [Number(code), meaning]),
-  [EXIT_INTERRUPTED, 'interrupted'],
+  ...Object.entries(EXIT_INTERRUPTED).map(([signal, code]): [number, string] => [code, `interrupted by ${signal}`]),
 ];

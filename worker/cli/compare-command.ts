@@ -103,12 +103,12 @@ async function printText(command: CompareCommand, one: Image, two: Image, contex
       firstOnly: quiet,
       signal: context.signal,
       onProgress: ({ fraction, offset }) => {
-        line?.share(fraction);
+        line.share(fraction);
         // Another allocation may come before, which is known at the end.
         if (offset !== undefined && !strict) mismatch(offset);
       },
     })
-    .finally(() => line?.end());
+    .finally(() => line.end());
   const { offset, differentBytes, differentRanges, allocationOffset, same, lostRanges } = compared;
   if (allocationOffset !== undefined && !(offset! < allocationOffset))
     say(`Strict mode: Offset ${allocationOffset} block status mismatch!`);
@@ -149,9 +149,9 @@ async function printJson(command: CompareCommand, one: Image, two: Image, contex
     .compare(two, {
       ...{ strict, signal: context.signal },
       ...(all && { onRanges: list }),
-      onProgress: ({ fraction }) => line?.share(fraction),
+      onProgress: ({ fraction }) => line.share(fraction),
     })
-    .finally(() => line?.end());
+    .finally(() => line.end());
   if (last === undefined) begin();
   else say(last);
   if (all) say('    ],');

@@ -69,7 +69,7 @@ async function run(
   if (!command.quiet) for (const { message } of large) report(`note: ${message}`);
   if (command.digest && !command.quiet) for (const { info } of images) reportTime(info.virtualSize);
   const line = progressLine(command);
-  waiting.isSilenced ||= line !== undefined;
+  waiting.isSilenced ||= line.isShown;
   let isNoted = false;
   try {
     const { existing, sparse, sync, resume, verify, place } = command;
@@ -98,15 +98,15 @@ async function run(
           isSizeNoted = true;
           report(`note: the output takes ${humanSize(progress.outputSize)} on the disk, since it has no holes`);
         }
-        line?.show(progress);
+        line.show(progress);
         waiting.report(progress.waiting);
       },
     });
-    line?.done();
+    line.done();
     if (result.bmap !== undefined) await writeBmap(command.bmap!, result.bmap);
     return result;
   } finally {
-    line?.end();
+    line.end();
   }
 }
 

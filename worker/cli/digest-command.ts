@@ -63,16 +63,16 @@ async function digestOf(
 ): Promise<{ digest: DiskDigest | TreeDigest; isWhole: boolean }> {
   const image = imageOf(await open(disk));
   const line = progressLine(command);
-  context.waiting.isSilenced ||= line !== undefined;
+  context.waiting.isSilenced ||= line.isShown;
   try {
     if (!command.tree && !command.quiet) reportTime(image.info.virtualSize);
     const digest = await compute(image, command.tree, line, context);
-    line?.done();
-    line?.end();
+    line.done();
+    line.end();
     if (!command.quiet) for (const { message } of digest.notices ?? []) report(`note: ${message}`);
     return { digest, isWhole: reportLosses(digest, `'${shownText(shownInput(name))}'`) };
   } catch (thrown) {
-    line?.end();
+    line.end();
     throw thrown;
   } finally {
     await image.close();
@@ -82,13 +82,13 @@ async function digestOf(
 const compute = (
   image: AnyImage,
   tree: boolean,
-  line: ProgressLine | undefined,
+  line: ProgressLine,
   { waiting, signal }: RunContext,
 ): Promise<DiskDigest | TreeDigest> => {
   const options = {
     signal,
     onProgress: (progress: Parameters<ProgressLine['show']>[0]) => {
-      line?.show(progress);
+      line.show(progress);
       waiting.report(progress.waiting);
     },
   };

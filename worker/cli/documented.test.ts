@@ -49,7 +49,9 @@ for (const [name, made] of [
 
 const document = readFileSync(path, 'utf8');
 
-test('the exit code of an interruption', () => expect(document).toContain(`${EXIT_INTERRUPTED} after an interruption`));
+test('the exit codes of interruptions', () => {
+  for (const [signal, code] of Object.entries(EXIT_INTERRUPTED)) expect(document).toContain(`${code} after ${signal}`);
+});
 
 test('encrypted, damaged and streamed images, for each command that opens images', () => {
   const [, section = ''] = document.split('## Encrypted, damaged and streamed images\n');

@@ -1,7 +1,7 @@
 // Interrupts, and whether a hang-up was ignored, by the environment and by the parent process.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ignoresHangUp, interrupted } from './interrupts.js';
+import { ignoresHangUp, interrupts } from './interrupts.js';
 
 describe('interrupts', () => {
   const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -18,16 +18,23 @@ describe('interrupts', () => {
     for (const signal of SIGNALS) process.removeAllListeners(signal);
   });
 
-  test.for(SIGNALS)('%s aborts', (signal) => {
-    const interrupt = interrupted(false);
-    expect(interrupt.aborted).toBe(false);
-    process.emit(signal);
-    expect(interrupt.aborted).toBe(true);
+  test.for([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s aborts, and the exit code is %i', ([name, code]) => {
+    const { signal, exitCode } = interrupts(false);
+    expect(signal.aborted).toBe(false);
+    process.emit(name);
+    expect(signal.aborted).toBe(true);
+    // The first interrupt counts.
+    for (const other of SIGNALS) process.emit(other);
+    expect(exitCode()).toBe(code);
     expect(kill).not.toHaveBeenCalled();
   });
 
   test('one Ctrl-C that arrives twice counts once', () => {
-    interrupted(false);
+    interrupts(false);
     process.emit('SIGINT');
     vi.advanceTimersByTime(199);
     process.emit('SIGINT');
@@ -35,7 +42,7 @@ describe('interrupts', () => {
   });
 
   test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself', (signal) => {
-    interrupted(false);
+    interrupts(false);
     process.emit('SIGINT');
     vi.advanceTimersByTime(200);
     process.emit(signal);
@@ -48,7 +55,7 @@ describe('interrupts', () => {
   });
 
   test('a terminal that closes lets the command clean up', () => {
-    interrupted(false);
+    interrupts(false);
     process.emit('SIGINT');
     vi.advanceTimersByTime(1000);
     process.emit('SIGHUP');
@@ -56,13 +63,14 @@ describe('interrupts', () => {
   });
 
   test('a hang-up that was ignored at the start is still ignored', () => {
-    const interrupt = interrupted(true);
+    const { signal, exitCode } = interrupts(true);
     process.emit('SIGHUP');
-    expect(interrupt.aborted).toBe(false);
+    expect(signal.aborted).toBe(false);
     // Neither does it count as the first of two.
     vi.advanceTimersByTime(1000);
     process.emit('SIGINT');
-    expect(interrupt.aborted).toBe(true);
+    expect(signal.aborted).toBe(true);
+    expect(exitCode()).toBe(130);
     expect(kill).not.toHaveBeenCalled();
   });
 });

@@ -1,35 +1,44 @@
 // Signals that interrupt the command, and the clean-up that must end before the process does.
 
 import { readFileSync } from 'node:fs';
+import { EXIT_INTERRUPTED, type Interrupt } from './commands.js';
 import { report } from './printing.js';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS = Object.keys(EXIT_INTERRUPTED) as Interrupt[];
 /**
  * Signals within this time count as one, in milliseconds: one Ctrl-C may arrive twice, from the terminal and from a parent
  * process.
  */
 const ONE_PRESS = 200;
 
+/** Whether the command was interrupted, and by what. */
+export interface Interruption {
+  /** Aborted by the first interrupt. */
+  readonly signal: AbortSignal;
+  /** The exit code after that interrupt. */
+  exitCode(): number;
+}
+
 /**
- * Returns a signal that the first interrupt aborts, so that the command can clean up; a second one ends the process. With
+ * Listens to interrupts: the first one aborts the signal, so that the command can clean up; a second one ends the process. With
  * `hangUpIgnored`, a hang-up does neither.
  */
-export function interrupted(hangUpIgnored = ignoresHangUp()): AbortSignal {
+export function interrupts(hangUpIgnored = ignoresHangUp()): Interruption {
   const interrupt = new AbortController();
-  let first: number | undefined;
+  let first: { at: number; signal: Interrupt } | undefined;
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       // Without a listener, it would end the process.
       if (signal === 'SIGHUP' && hangUpIgnored) return;
-      first ??= performance.now();
+      first ??= { at: performance.now(), signal };
       interrupt.abort();
-      if (signal === 'SIGHUP' || performance.now() - first < ONE_PRESS) return;
+      if (signal === 'SIGHUP' || performance.now() - first.at < ONE_PRESS) return;
       report('interrupted again before the clean-up ended');
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
     });
   }
-  return interrupt.signal;
+  return { signal: interrupt.signal, exitCode: () => EXIT_INTERRUPTED[first?.signal ?? 'SIGINT'] };
 }
 
 // Node restores the default disposition of each signal when it starts, so the system no longer knows which signals were ignored.

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Waiting } from '../http/http-types.js';
 import type { Progress } from '../public/types.js';
-import { ProgressLine, WaitingLines } from './progress.js';
+import { ProgressLine, progressLine, reportProgress, WaitingLines } from './progress.js';
 
 describe('the line of progress', () => {
   /** Half of a disk of 200 MB, at an unknown speed. */
@@ -25,7 +25,7 @@ describe('the line of progress', () => {
   function written(reports: Partial<Progress>[]): string[] {
     const texts: string[] = [];
     const write = (text: string | Uint8Array) => Boolean(texts.push(String(text)));
-    const line = new ProgressLine({ write });
+    const line = new ProgressLine({ write }, true);
     for (const report of reports) line.show({ ...HALF, ...report });
     line.done();
     line.end();
@@ -69,8 +69,8 @@ describe('the line of progress', () => {
       const { fraction: _, ...unknown } = HALF;
       const line: string[] = [];
       const write = (text: string | Uint8Array) => Boolean(line.push(String(text)));
-      new ProgressLine({ write }).show(unknown);
-      new ProgressLine({ write }).show({ ...unknown, phase: 'finalizing' });
+      new ProgressLine({ write }, true).show(unknown);
+      new ProgressLine({ write }, true).show({ ...unknown, phase: 'finalizing' });
       expect(line).toEqual(['\r    (100 MB)', '\r    (100.00/100%)']);
     });
 
@@ -92,8 +92,53 @@ describe('the line of progress', () => {
 
   test('without a line, none is ended', () => {
     const texts: string[] = [];
-    new ProgressLine({ write: (text: string | Uint8Array) => Boolean(texts.push(String(text))) }).end();
+    new ProgressLine({ write: (text: string | Uint8Array) => Boolean(texts.push(String(text))) }, true).end();
     expect(texts).toEqual([]);
+  });
+});
+
+describe('what SIGUSR1 prints', () => {
+  let texts: string[];
+  beforeEach(() => {
+    texts = [];
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(texts.push(String(text))));
+  });
+
+  const quiet = () => progressLine({ progress: false, quiet: true });
+  const shown = () => progressLine({ progress: true, quiet: false });
+
+  test('nothing done, before there is a line', async () => {
+    vi.resetModules();
+    const fresh = await import('./progress.js');
+    fresh.reportProgress();
+    expect(texts).toEqual(['    (0.00/100%)\n']);
+  });
+
+  for (const [what, line, steps, expected] of [
+    ['nothing done, while the target is prepared', quiet, [], ['    (0.00/100%)\n']],
+    ['the last share of a line that is not shown', quiet, [0.25, 0.5], ['    (50.00/100%)\n']],
+    ['a shown line once more', shown, [0.5], ['\r    (50.00/100%)', '\r', '    (50.00/100%)\n']],
+  ] as const) {
+    test(what, () => {
+      const current = line();
+      for (const step of steps) current.share(step);
+      reportProgress();
+      expect(texts).toEqual(expected);
+      current.end();
+      // The cursor is at the beginning of a line.
+      expect(texts).toEqual(expected);
+    });
+  }
+
+  test('a shown line continues below, and the last line counts after its end', () => {
+    const line = shown();
+    line.share(0.5);
+    reportProgress();
+    texts = [];
+    line.share(0.75);
+    line.end();
+    reportProgress();
+    expect(texts).toEqual(['\r    (75.00/100%)', '\n', '    (75.00/100%)\n']);
   });
 });
 

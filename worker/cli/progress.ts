@@ -40,19 +40,38 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(left)}` : `${minutes}:${pad(left)}`;
 }
 
-/** The line of a command on standard error; `undefined` if it shows none. */
-export const progressLine = ({ progress, quiet }: { progress: boolean; quiet: boolean }): ProgressLine | undefined =>
-  !quiet && (progress || process.stderr.isTTY) ? new ProgressLine(process.stderr) : undefined;
+/** The line of a command on standard error, which only some commands show. */
+export const progressLine = ({ progress, quiet }: { progress: boolean; quiet: boolean }): ProgressLine =>
+  new ProgressLine(process.stderr, !quiet && (progress || process.stderr.isTTY));
+
+/** The line of what the command does now, or did last. */
+let current: ProgressLine | undefined;
+
+/** Prints how far the command is on standard error, as qemu-img does at SIGUSR1. */
+export function reportProgress(): void {
+  if (current) current.print();
+  else process.stderr.write(`${NOTHING_DONE}\n`);
+}
+
+const NOTHING_DONE = '    (0.00/100%)';
 
 export class ProgressLine {
+  #text = NOTHING_DONE;
+  /** The text on the screen, in the line of the cursor. */
   #shown = '';
 
-  /** `doing` begins the line, except in a phase with another word: `measuring` is shown in the phase of that name. */
+  /**
+   * `isShown`: whether the line is written without being asked for. `doing` begins it, except in a phase with another word: `measuring` is
+   * shown in the phase of that name.
+   */
   constructor(
     private readonly stream: Pick<WriteStream, 'write'>,
+    readonly isShown: boolean,
     private readonly doing = '',
     private readonly measuring = 'first pass',
-  ) {}
+  ) {
+    current = this;
+  }
 
   show(progress: Progress): void {
     const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network, waiting } = progress;
@@ -85,10 +104,20 @@ export class ProgressLine {
 
   end(): void {
     if (this.#shown !== '') this.stream.write('\n');
+    this.#shown = '';
   }
 
-  /** Writes `text` over the line. Spaces cover the rest of a longer text. */
+  /** Writes the line once more, and ends it. */
+  print(): void {
+    if (this.#shown !== '') this.stream.write('\r');
+    this.stream.write(`${this.#text}\n`);
+    this.#shown = '';
+  }
+
+  /** Writes `text` over the line, if it is shown. Spaces cover the rest of a longer text. */
   #write(text: string): void {
+    this.#text = text;
+    if (!this.isShown) return;
     this.stream.write(`\r${text.padEnd(this.#shown.length)}`);
     this.#shown = text;
   }

@@ -57,17 +57,20 @@ export class UnpackingReport {
   ) {}
 
   show(progress: Progress): void {
-    if (this.isQuiet) return;
     if (progress.phase !== 'measuring' && !this.#isBegun) {
-      this.end();
-      report(`note: unpacking '${shownText(this.image)}' to a temporary file in '${shownText(this.folder)}'`);
-      if (this.window !== undefined)
-        report(`note: unpacking takes ${humanSize(this.window)} of memory for the window of the compressed file`);
       this.#isBegun = true;
+      this.end();
+      if (!this.isQuiet) this.#note();
     }
-    if (!this.shows) return;
-    this.#line ??= new ProgressLine(process.stderr, 'unpacking ', 'measuring the compressed file');
+    const isShown = this.shows && !this.isQuiet;
+    this.#line ??= new ProgressLine(process.stderr, isShown, 'unpacking ', 'measuring the compressed file');
     this.#line.show(progress);
+  }
+
+  #note(): void {
+    report(`note: unpacking '${shownText(this.image)}' to a temporary file in '${shownText(this.folder)}'`);
+    if (this.window !== undefined)
+      report(`note: unpacking takes ${humanSize(this.window)} of memory for the window of the compressed file`);
   }
 
   end(): void {
