@@ -49,17 +49,18 @@ const CONVERT = {
   resume: false,
 } satisfies Command;
 
-const LIST = { name: 'info', image: 'a', opening: OPENING, json: false } satisfies Command;
+const ONE = { image: 'a', opening: OPENING, json: false };
+const LIST = { ...ONE, name: 'info', report: false } satisfies Command;
 const QUESTION = { progress: false, quiet: false, workers: undefined, strict: false, all: false };
-const COMPARE = { ...LIST, ...QUESTION, name: 'compare', spool: undefined } satisfies Omit<
+const COMPARE = { ...ONE, ...QUESTION, name: 'compare', spool: undefined } satisfies Omit<
   Extract<Command, { name: 'compare' }>,
   'other'
 >;
 /** The second image of a comparison, with changed options for opening it. */
 const other = (image: string, changes: object = {}) => ({ other: { image, ...opening(changes) } });
-const MEASURE = { ...LIST, name: 'measure', format: 'raw', formatOptions: {}, spool: undefined } satisfies Command;
+const MEASURE = { ...ONE, name: 'measure', format: 'raw', formatOptions: {}, spool: undefined } satisfies Command;
 const DYNAMIC = { format: 'vpc', formatOptions: { subformat: 'dynamic' } };
-const MAP = { ...LIST, name: 'map', spool: undefined } satisfies Command;
+const MAP = { ...ONE, name: 'map', spool: undefined } satisfies Command;
 
 const DIGEST = {
   ...MAP,
@@ -86,6 +87,7 @@ describe('commands', () => {
     ['info a', LIST],
     ['info --output=human a', LIST],
     ['info --output json a', { ...LIST, json: true }],
+    ['info --report a', { ...LIST, report: true }],
     ['map a --output=json', { ...MAP, json: true }],
     ['info -f raw --unpack a', { ...LIST, ...opening({ format: 'raw', unpack: true }) }],
     ['map --spool=c a', { ...MAP, spool: 'c' }],

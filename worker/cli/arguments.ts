@@ -45,7 +45,16 @@ export type OpenArguments = Values<typeof OPENING>;
 type OtherValues = Values<typeof OTHERS>;
 
 /** The options of `convert` that decide together. */
-type Combined = 'json' | 'tree' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method' | Hardware;
+type Combined =
+  | 'json'
+  | 'report'
+  | 'tree'
+  | 'requestedFormat'
+  | 'lists'
+  | 'sparseness'
+  | 'noConfirm'
+  | 'method'
+  | Hardware;
 
 /** The options of `convert` that are options of the output format, too. */
 type Hardware = 'cpus' | 'machineMemory' | 'firmware' | 'os';
@@ -58,6 +67,7 @@ export interface ImageArguments {
 
 interface InfoArguments extends ImageArguments {
   json: boolean;
+  report: boolean;
 }
 
 interface MapArguments extends ImageArguments {
@@ -300,7 +310,8 @@ function imageArguments({ values, positionals }: Parsed, name: CommandName): Ima
 }
 
 function infoArguments(found: Parsed): InfoArguments {
-  return { ...imageArguments(found, 'info'), json: readOption(OTHERS.json, found.values) };
+  const { json, report } = valuesOf(OTHERS, found.values);
+  return { ...imageArguments(found, 'info'), json, report };
 }
 
 function mapArguments(found: Parsed): MapArguments {
@@ -409,6 +420,7 @@ function convertArguments(found: Parsed): ConvertArguments {
     method,
     noConfirm,
     json: _,
+    report: _report,
     tree: _tree,
     ...others
   } = valuesOf(OTHERS, found.values);

@@ -236,6 +236,9 @@ export const OTHERS = {
     (value) => oneOf('--output', STYLES, value) === 'json',
     { commands: ['info', 'map', 'compare', 'measure', 'digest', 'check'], takes: STYLES },
   ),
+  report: flag('report', 'print what helps in a bug report, and nothing private: no names, paths, hosts or IDs', {
+    commands: ['info'],
+  }),
   tree: flag(
     'tree',
     'print the digest of fs-verity (SHA-256, blocks of 4 KiB, no salt) instead: empty parts of the disk take no time',

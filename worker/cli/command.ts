@@ -1,11 +1,11 @@
 // Runs a command of the command line. Reports its error on standard error, and returns the exit code.
 
 import { statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { prepare } from '../node.js';
 import { type Command, type CommandOf, type ImageCommand, parse } from './arguments.js';
+import { packageVersion } from './bug-report.js';
 import { checkImage } from './check-command.js';
 import { WrongArguments } from './command-options.js';
 import { printOptions } from './command-output.js';
@@ -105,7 +105,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       completionsOf(command.shell).forEach(print);
       return 0;
     case 'version':
-      print(JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')).version);
+      print(await packageVersion());
       return 0;
     case 'options':
       await printOptions(command.format, signal);

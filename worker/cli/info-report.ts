@@ -49,13 +49,15 @@ const hasName = ({ name, identity }: Reference): boolean => name !== identity?.i
 const isEmpty = (details: object) => Object.keys(details).length === 0;
 
 /** Formats nested values like QEMU: lists by index, each level indented by four spaces. */
-function lines(value: unknown, depth: number): string[] {
+export function nestedLines(value: unknown, depth: number): string[] {
   const pad = ' '.repeat(4 * depth);
   const entries = Array.isArray(value)
     ? value.map((item, at): [string, unknown] => [`[${at}]`, item])
     : Object.entries(value as object).map(([key, item]): [string, unknown] => [key.replaceAll('-', ' '), item]);
   return entries.flatMap(([key, item]) =>
-    typeof item === 'object' ? [`${pad}${key}:`, ...lines(item, depth + 1)] : [`${pad}${key}: ${shownText(`${item}`)}`],
+    typeof item === 'object'
+      ? [`${pad}${key}:`, ...nestedLines(item, depth + 1)]
+      : [`${pad}${key}: ${shownText(`${item}`)}`],
   );
 }
 
@@ -222,7 +224,7 @@ export async function infoText(info: AnyInfo, path: string, parts: readonly stri
     ...(has(info, 'dirty') ? ['cleanly shut down: no'] : []),
     ...backingLines(info, path),
     ...snapshotList(info.snapshots),
-    ...(isEmpty(specific) ? [] : ['Format specific information:', ...lines(specific, 1)]),
+    ...(isEmpty(specific) ? [] : ['Format specific information:', ...nestedLines(specific, 1)]),
     ...hardwareLine(info.hardware),
     ...ownLines(info),
   ];
