@@ -6,11 +6,9 @@
 // its progress then (cli/progress.ts).
 process.on('SIGUSR1', () => {});
 
-const { main } = await import('./cli/command.js');
-const { cleanUpDone } = await import('./cli/interrupts.js');
-const { flushed } = await import('./cli/printing.js');
+const { finished, main } = await import('./cli/command.js');
+
 const code = await main(process.argv.slice(2));
-await cleanUpDone();
-await flushed();
+await finished();
 // A connection to a silent server would keep the process.
 process.exit(code);

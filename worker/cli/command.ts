@@ -17,11 +17,11 @@ import { digest } from './digest-command.js';
 import { failureRows, failureText } from './failure-text.js';
 import { generalHelp, helpOf } from './help.js';
 import { info } from './info-command.js';
-import { type Interruption, interrupts } from './interrupts.js';
+import { cleanUpDone, type Interruption, interrupts } from './interrupts.js';
 import { mapDisk } from './map-command.js';
 import { measureOutput } from './measure-command.js';
 import { requireText } from './operands.js';
-import { print, report, reportHelp } from './printing.js';
+import { flushed, print, report, reportHelp } from './printing.js';
 import { reportProgress } from './progress.js';
 import { RunContext } from './run-context.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -50,6 +50,12 @@ export async function main(argv: string[]): Promise<number> {
     for (const row of failureRows(error)) report(row);
     return exitCodeOf(error, argv[0] ?? '', interruption);
   }
+}
+
+/** Resolves when all clean-up is done, and all output is written. */
+export async function finished(): Promise<void> {
+  await cleanUpDone();
+  await flushed();
 }
 
 /** Where the help of the command `name` is, after wrong arguments. */
