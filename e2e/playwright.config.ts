@@ -50,6 +50,7 @@ export default defineConfig({
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
     { name: 'node-network', testDir: 'node', testMatch: NETWORK },
     { name: 'matrix', testDir: 'node', testMatch: MATRIX },
+    { name: 'platforms', testDir: 'platforms' },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
     { name: 'servers', testDir: 'servers' },
     { name: 'pictures', testDir: 'pictures', use: { launchOptions: chromium } },

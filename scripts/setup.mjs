@@ -18,7 +18,9 @@ const COMPILER = [
 ];
 /** The versions of the servers for upload tests. */
 const S3_SERVER = '0.14.1';
-const GCS_SERVER = 'v1.56.1';
+const GCS_SERVER = 'github.com/fsouza/fake-gcs-server@v1.56.1';
+/** The checker of workflows. */
+const ACTIONLINT = 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12';
 
 /** Debian's Python, since its packages are for this version. */
 const PYTHON = '/usr/bin/python3';
@@ -110,6 +112,9 @@ export const npmPackages = () => install('npm', 'npm packages', '');
 /** The compilers that check programs against the package's types. */
 export const olderCompilers = () => install('typescript', 'older versions of TypeScript', 'tools/typescript/');
 
+/** The reader of .github/workflows. */
+export const workflowReader = () => install('workflows', 'a reader of workflows', 'tools/workflows/');
+
 /** What starts in virtual machines, besides the kernel. */
 const GUEST = ['busybox-static', 'systemd-boot-efi'];
 
@@ -187,18 +192,30 @@ export function s3Server() {
   run('Building s3s-fs', 'cargo', [`+${toolchain()}`, 'install', '--quiet', ...crate], toServers);
 }
 
-/** Another one, if there is Go. */
-function gcsServer() {
-  if (hasServer('fake-gcs-server')) return;
+/** Builds the `program` of a Go module in `folder`, if there is Go. Returns its path. */
+function goProgram(name, program, folder, withoutIt) {
+  const path = join(folder, name);
+  if (existsSync(path)) return path;
   if (!which('go')) {
-    say('there is no Go: uploads to Google Cloud Storage are not tried against fake-gcs-server');
-    return;
+    say(`there is no Go: ${withoutIt}`);
+    return undefined;
   }
-  say('building fake-gcs-server');
-  const env = { ...process.env, GOBIN: join(servers, 'bin') };
-  const program = `github.com/fsouza/fake-gcs-server@${GCS_SERVER}`;
-  run('Building fake-gcs-server', 'go', ['install', program], { env, ...toServers });
+  say(`building ${name}`);
+  run(`Building ${name}`, 'go', ['install', program], { env: { ...process.env, GOBIN: folder }, ...toServers });
+  return path;
 }
+
+const gcsServer = () =>
+  goProgram(
+    'fake-gcs-server',
+    GCS_SERVER,
+    join(servers, 'bin'),
+    'uploads to Google Cloud Storage are not tried against fake-gcs-server',
+  );
+
+/** The checker of workflows, in a folder for its version; `undefined` without Go. */
+export const actionlint = () =>
+  goProgram('actionlint', ACTIONLINT, join(root, 'target', ACTIONLINT.split('/').at(-1)), 'workflows are not checked');
 
 /** All of them. */
 export async function uploadServers() {

@@ -15,12 +15,14 @@ import {
   rust,
   testPrograms,
   uploadServers,
+  workflowReader,
 } from './setup.mjs';
-import { fuzzChecks, rustChecks, scriptChecks, wasmChecks } from './tests/checks.mjs';
+import { fuzzChecks, rustChecks, scriptChecks, wasmChecks, workflowChecks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
 import { narrowRustTests, randomRustTests, rustTests } from './tests/rust.mjs';
 import { count, counted, printTimes } from './tests/tally.mjs';
 import { vitest } from './tests/vitest.mjs';
+import { workflowSteps } from './tests/workflow.mjs';
 
 /** The scopes of tests: CONTRIBUTING.md. */
 const SHORT = { DECANT_TESTS: 'short' };
@@ -50,9 +52,9 @@ async function everything(env, lints) {
 const short = () => everything(SHORT, [rustChecks]);
 
 async function full() {
-  await everything(FULL, [rustChecks, wasmChecks, fuzzChecks]);
-  // It converts the images that Rust's tests have made.
-  await playwright(['matrix'], FULL);
+  await everything(FULL, [rustChecks, wasmChecks, fuzzChecks, workflowChecks]);
+  // The matrix converts the images that Rust's tests have made.
+  await playwright(['matrix', 'platforms'], FULL);
 }
 
 /** Each part takes less than 45 minutes on two cores. */
@@ -84,6 +86,8 @@ const PARTS = {
     otherBrowsers();
     await playwright(['chromium-long', ...OTHER_BROWSERS], LONG);
   },
+  /** What the workflow of tests runs on Debian, in a fresh clone: `npm test` among it. */
+  clone: workflowSteps,
 };
 
 /** The parts named in the arguments. */
@@ -118,6 +122,7 @@ if (!('short' in parts)) {
   await guestFiles();
   await judges();
   await olderCompilers();
+  await workflowReader();
 }
 for (const [name, part] of Object.entries(parts)) {
   const before = counted();

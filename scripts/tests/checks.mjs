@@ -1,6 +1,7 @@
 // Checks the sources: formatters, linters, types, imports.
 
 import { bin, CRATES, say } from '../lib.mjs';
+import { actionlint } from '../setup.mjs';
 import { hasNoCycles } from './cycles.mjs';
 import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
@@ -33,6 +34,12 @@ export async function fuzzChecks() {
     'cargo',
     cargo('check', '--locked', '--manifest-path', 'crate/fuzz/Cargo.toml', '--bins', '--examples'),
   );
+}
+
+/** Checks .github/workflows, without the programs that a machine may have for what is in their steps. */
+export async function workflowChecks() {
+  const program = actionlint();
+  if (program) await check('actionlint', program, ['-shellcheck=', '-pyflakes=']);
 }
 
 /** Formats, lints, types and import cycles of TypeScript and JavaScript. */

@@ -40,11 +40,11 @@ export function printTimes() {
  * Runs a command. Resolves to whether it succeeded, its standard output, and its seconds. Its output is shown when it has
  * ended, so that concurrent steps do not mix; with `live`, at once.
  */
-export async function start(name, command, args, { env = {}, live = false } = {}) {
+export async function start(name, command, args, { env = {}, live = false, cwd = root } = {}) {
   say(`begins: ${name}`);
   const begin = performance.now();
   const stdio = ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'];
-  const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, stdio });
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio });
   const [stdout, all] = [[], []];
   child.stdout?.on('data', (data) => {
     stdout.push(data);
