@@ -3,7 +3,8 @@
 import type { DecantError } from 'decant';
 import { adoptStyles } from 'lit';
 import { styles } from './styles.js';
-import { languageOf, replaced, textsIn } from './texts/languages.js';
+import { textsIn } from './texts/languages.js';
+import { languageOf, replaced } from './texts/replaced.js';
 import type { Texts } from './types.texts.js';
 
 /** Makes the class of an element that shows `error`, and dispatches it. */

@@ -161,7 +161,7 @@ const TEXTS = { name: 'texts', test: /element.(formats|texts.wording)\.ts$/, min
 
 /** The element imports the package as pages do, and includes Lit. */
 const element = (dir) => ({
-  input: { element: join(root, 'element', 'index.ts') },
+  input: { element: join(root, 'element', 'index.ts'), texts: join(root, 'element', 'texts', 'languages.ts') },
   cwd: root,
   tsconfig: false,
   platform: 'neutral',

@@ -73,19 +73,24 @@ function config(name, { main }, dist) {
 const globalTypes = (name) =>
   readFileSync(join(root, 'scripts', 'globals', `${name}.d.ts`), 'utf8').replace(/^ *\/\/ biome-ignore.*\n/gm, '');
 
-/** The types of `decant/element`, which refer to the package's. */
+/** The declarations of `files` of the element, in one text. What they take from the package comes from `./browser.js`. */
+function declarationsOf(files) {
+  const texts = files.map((name) => readFileSync(join(DECLARATIONS, 'element', `${name}.d.ts`), 'utf8'));
+  const taken = texts.flatMap((text) => [...text.matchAll(/^import type \{ (.*) \} from 'decant';$/gm)]);
+  const names = new Set(taken.flatMap(([, list]) => list.split(', ')));
+  const own = texts.map((text) => text.replace(/^import .*\n/gm, '')).join('');
+  return `import type { ${[...names].sort().join(', ')} } from './browser.js';\n${own}`;
+}
+
+/** The types of `decant/texts` and of `decant/element`, which shows these texts. */
 function elementTypes(dist) {
   run('Compiling TypeScript', bin('tsc'), ['-p', 'element']);
-  const files = ['types.texts-results', 'types.texts', 'types.element', 'index'].map((name) =>
-    readFileSync(join(DECLARATIONS, 'element', `${name}.d.ts`), 'utf8'),
-  );
-  const taken = files.flatMap((text) => [...text.matchAll(/^import type \{ (.*) \} from 'decant';$/gm)]);
-  const names = new Set(taken.flatMap(([, list]) => list.split(', ')));
-  const own = files.map((text) => text.replace(/^import .*\n/gm, '')).join('');
-  writeFileSync(
-    join(dist, 'element.d.ts'),
-    `import type { ${[...names].sort().join(', ')} } from './browser.js';\n${own}${globalTypes('element')}`,
-  );
+  const texts = declarationsOf(['types.texts-results', 'types.texts', 'texts/languages']);
+  const names = [...texts.matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name]) => name).join(', ');
+  const element = declarationsOf(['types.element', 'index']);
+  const shared = `import type { Texts } from './texts.js';\nexport type { ${names} } from './texts.js';\n`;
+  writeFileSync(join(dist, 'texts.d.ts'), texts);
+  writeFileSync(join(dist, 'element.d.ts'), `${shared}${element}${globalTypes('element')}`);
 }
 
 /** Writes `dist/NAME.d.ts` for each entry point, and with `update` the reports, too. */

@@ -62,6 +62,20 @@ for (const [entry, failing] of [
   });
 }
 
+for (const [language, sentence] of [
+  ['en', 'The disk is full.'],
+  ['fr', 'The disk is full.'],
+  ['de-AT', /^Das Ziel ist voll\. /],
+] as const) {
+  test(`decant/texts has a sentence for an error in ${language}`, async () => {
+    const { textsIn } = await import('../../dist/texts.js');
+    const error = new decant.DecantError('target', 'The disk is full', { code: 'disk-full' });
+    expect((await textsIn(language)).failure(error)).toEqual(
+      typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
+    );
+  });
+}
+
 // Before it begins, and while a source does not answer.
 for (const [call, begun, sentence] of [
   ['open', (_image, source, signal) => decant.open(source, { signal }), 'Opening the image was cancelled'],

@@ -16,7 +16,7 @@ import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, Screen } from '../steps/screen.js';
 import type { Overall, Remains, Remedy, State } from '../steps/state.js';
-import { replaced } from '../texts/languages.js';
+import { replaced } from '../texts/replaced.js';
 import type { AllTexts, Texts } from '../types.texts.js';
 import { askToNotify } from '../ways/busy-tab.js';
 import type { Way } from '../ways/choices.js';

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { textsIn as textsOf } from '../element.test-support.js';
-import { replaced, textsIn } from './languages.js';
+import { textsIn } from './languages.js';
+import { replaced } from './replaced.js';
 
 const shownIn = async (language: string, replacements?: Parameters<typeof replaced>[1]) =>
   replaced(await textsIn(language), replacements);

@@ -3,7 +3,8 @@
 import { expect, test, vi } from 'vitest';
 import { textsIn as allTexts } from '../element.test-support.js';
 import { english } from './english.js';
-import { languageOf, replaced, textsIn } from './languages.js';
+import { textsIn } from './languages.js';
+import { languageOf, replaced } from './replaced.js';
 
 test('a text is replaced, and the others stay', () => {
   const texts = replaced(english, { convert: 'Import', ways: { download: 'To this computer' } });
