@@ -54,7 +54,7 @@ function partOf(entry: object): string {
   return path.includes('/') ? `worker/${path.split('/')[0]}/` : 'worker/';
 }
 
-const HEAD = `# What pages load
+const HEAD = `# What does a page load?
 
 Written by \`npm run test:long -- consumers\`, from the packed package: a first conversion of a qcow2 image in Chromium, with
 \`base\` in a sub-folder. Bytes are those of the files, before a server compresses them.
