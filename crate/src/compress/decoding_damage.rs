@@ -8,11 +8,11 @@ use serde::de::{self, Deserialize, Deserializer};
 
 damages! {
     /// The file ends inside a compressed cluster.
-    COMPRESSED_CUT = "compressed-cut", "the file ends inside a compressed cluster", lacks "the end of a compressed cluster";
+    COMPRESSED_CUT = "compressed-cut", "the file ends inside a compressed cluster", lacks "the rest of a compressed cluster";
     /// A compressed cluster does not decompress to a whole cluster.
     COMPRESSED_INVALID = "compressed-invalid", "a compressed cluster does not decompress to a whole cluster";
     /// The file ends inside a compressed grain.
-    GRAIN_CUT = "grain-cut", "the file ends inside a compressed grain", lacks "the end of a compressed grain";
+    GRAIN_CUT = "grain-cut", "the file ends inside a compressed grain", lacks "the rest of a compressed grain";
     /// A compressed grain does not decompress to a whole grain with the correct checksum.
     GRAIN_INVALID = "grain-invalid", "a compressed grain does not decompress to a whole grain with the right checksum";
     /// The marker of a compressed grain belongs to another grain.

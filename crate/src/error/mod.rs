@@ -11,6 +11,7 @@ use decant_codec::OutOfMemory;
 use fields::{Field, Fields};
 use place::Place;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -179,10 +180,14 @@ impl Error {
     }
 
     /// Creates a `corrupt` error with code `truncated`: `what` is at `offset`, and the file of `size` bytes ends inside it,
-    /// or before.
+    /// there, or before.
     pub(crate) fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
-        let relation = if offset.0 < size { format!("inside {what}, which begins") } else { format!("but {what} is") };
-        let message = format!("The image is truncated: the file ends at byte {size}, {relation} at byte {}", offset.0);
+        let relation = match offset.0.cmp(&size) {
+            Ordering::Less => format!("inside {what}, which begins at byte {}", offset.0),
+            Ordering::Equal => format!("where {what} should be"),
+            Ordering::Greater => format!("but {what} is at byte {}", offset.0),
+        };
+        let message = format!("The image is truncated: the file ends at byte {size}, {relation}");
         let error = Self::new(ErrorKind::Corrupt, message).coded("truncated").advised(COPY_AGAIN);
         error.field("offset", offset.0).field("size", size)
     }
@@ -312,9 +317,11 @@ mod tests {
 
     #[test]
     fn truncation_is_before_or_inside_a_structure() {
-        for (offset, part) in
-            [(9, "at byte 8, but it is at byte 9"), (8, ", but it is"), (7, ", inside it, which begins at byte 7")]
-        {
+        for (offset, part) in [
+            (9, "at byte 8, but it is at byte 9"),
+            (8, "at byte 8, where it should be"),
+            (7, ", inside it, which begins at byte 7"),
+        ] {
             let message = Error::truncated("it", HostOffset(offset), 8).message();
             assert!(message.contains(part), "{message}");
         }
