@@ -65,7 +65,7 @@ const SHARED = [
   { name: 'decant-error', test: /worker.errors.(decant-error|secrets|shown|values)\.ts$/ },
   {
     name: 'common',
-    test: /worker.(client-side.package-files|contents.hardware|errors.\w[\w-]*|http.(address|request-limit)|public.registry)\.ts$/,
+    test: /worker.(client-side.package-files|contents.hardware|errors.\w[\w-]*|http.(address|policy-reports|request-limit)|public.registry)\.ts$/,
     minShareCount: 3,
   },
   {

@@ -4,6 +4,7 @@ import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.
 import { hashFile, images, PASSWORD } from '../support/images.js';
 import { byScope } from '../support/scope.js';
 import type { TestServer } from '../support/server.js';
+import { EXPOSED, takeUploads } from '../support/uploads.js';
 
 test.use({ isolated: false });
 
@@ -92,6 +93,76 @@ test('an insufficient policy is reported, with the missing directive', async ({ 
   expect(await convert(page)).toBe(
     "DecantError: The page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src",
   );
+});
+
+const OWN = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'";
+
+/** What `work` fails with in the page: its kind, code, fields and message. */
+const failureIn = (page: Page, work: 'read' | 's3' | 'gcs' | 'tus' | 'put' | 'block blob', url: string) =>
+  page.evaluate(
+    async ([work, url]) => {
+      const upload = (await import('/dist/upload.js' as string)) as typeof import('../../dist/upload.js');
+      const targets = {
+        s3: () => upload.s3Target({ sign: ({ action }) => `${url}?${action}` }),
+        gcs: () => upload.gcsTarget({ url }),
+        tus: () => upload.tusTarget({ url }),
+        put: () => upload.putTarget({ url }),
+        'block blob': () => upload.azureBlockBlobTarget({ url }),
+      };
+      try {
+        const image = await window.decant.open(work === 'read' ? url : new Blob([new Uint8Array(1 << 20)]), {
+          ...(work === 'read' ? {} : { format: 'raw' }),
+        });
+        if (work !== 'read') await image.convert(targets[work]());
+        return undefined;
+      } catch (thrown) {
+        return JSON.parse(JSON.stringify(thrown)) as Record<string, unknown>;
+      }
+    },
+    [work, url] as const,
+  );
+
+for (const [work, kind, details] of [
+  ['read', 'source', {}],
+  ['s3', 'target', {}],
+  ['gcs', 'target', { tag: '@full' }],
+  ['tus', 'target', { tag: '@full' }],
+  ['put', 'target', { tag: '@full' }],
+  ['block blob', 'target', { tag: '@full' }],
+] as const) {
+  test(`a server that the policy lacks is named, with the directive: ${work}`, details, async ({ page, servers }) => {
+    const server = await takeUploads({ headers: EXPOSED });
+    try {
+      await openHost(page, servers.plain, OWN, '');
+      expect(await failureIn(page, work, `${server.origin}/${work}/disk`)).toMatchObject({
+        kind,
+        code: 'policy',
+        fields: { directive: 'connect-src', source: server.origin },
+        message: expect.stringMatching(
+          new RegExp(
+            `: the page's Content Security Policy forbids requests to ${server.origin}: add ${server.origin} to its connect-src$`,
+          ),
+        ) as string,
+      });
+    } finally {
+      await server.close();
+    }
+  });
+}
+
+test('a server that redirects to one that the policy lacks', async ({ page, servers }) => {
+  const { plain, isolated: other } = servers;
+  await openHost(page, plain, OWN, '');
+  plain.scripts.clear();
+  await page.route(`${plain.url}/moved`, (route) =>
+    route.fulfill({ status: 302, headers: { Location: `${other.url}/disk` } }),
+  );
+  expect(await failureIn(page, 'read', `${plain.url}/moved`)).toMatchObject({
+    kind: 'source',
+    code: 'policy',
+    fields: { directive: 'connect-src' },
+    message: `Could not open '${plain.url}/moved': the page's Content Security Policy forbids where ${plain.url} redirects: add the origin of that address to its connect-src`,
+  });
 });
 
 test('the package on another origin: workers from here, wasm from there', async ({ page, servers }) => {

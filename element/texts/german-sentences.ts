@@ -166,8 +166,10 @@ export function germanErrors({ size, duration }: Units): Sentences {
         count === 1 ? `ist ${name(first)} der erste Teil` : `sind ${name(first)} bis ${name(last)} die ersten Teile`;
       return `Das Abbild ist abgeschnitten. Dem Namen nach ${which} einer geteilten Datei: öffnen Sie alle Teile zusammen.`;
     },
-    policy: ({ directive, source }) =>
-      `Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: ${name(directive)} muss ${name(source)} enthalten.`,
+    policy: ({ directive, source }) => {
+      const missing = source === undefined ? 'auch die Adresse, zu der der Server weiterleitet,' : name(source);
+      return `Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: ${name(directive)} muss ${missing} enthalten.`;
+    },
     'refused-storage': 'Der Browser gibt dieser Seite keinen Speicher, vielleicht weil das Fenster ein privates ist.',
     'sandboxed-downloads':
       'Die Seite, in die diese eingebettet ist, erlaubt keine Downloads (sandbox ohne allow-downloads).',

@@ -1,15 +1,9 @@
 // Browsers: the worker scripts and the wasm, where they are, and the port of a worker.
 
-import {
-  checkedCodec,
-  codecFile,
-  ENGINES,
-  fileNotLoaded,
-  fromViteCache,
-  PolicyReports,
-} from '../client-side/package-files.js';
+import { checkedCodec, codecFile, ENGINES, fileNotLoaded, fromViteCache } from '../client-side/package-files.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { isOf } from '../errors/values.js';
+import { PolicyReports } from '../http/policy-reports.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';

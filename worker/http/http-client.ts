@@ -7,6 +7,7 @@ import { corsMessage, failureOf, NoAnswer, namedFailureIn, networkReason, Transi
 import { checkedResponse, checkHttpOptions, milliseconds } from './http-options.js';
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
+import { underPolicy } from './policy-reports.js';
 import { headersFor, secretsIn } from './request-headers.js';
 import { RequestLimit, RequestSlots } from './request-limit.js';
 import type { Retries } from './retries.js';
@@ -227,7 +228,10 @@ export class HttpClient {
     try {
       const ask = await this.#fetchFunction();
       // A custom `fetch` may ignore the signal.
-      response = await orCancelled(init.signal, ask(url, init));
+      response = await orCancelled(
+        init.signal,
+        underPolicy(url.origin, () => ask(url, init)),
+      );
     } catch (thrown) {
       const cause = readableError(thrown);
       throw namedFailureIn(cause, url.host) ?? new FetchRejected(cause);

@@ -1,13 +1,15 @@
 // Uploads that end after the request to complete the object was sent: the server may have completed it.
 
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { ForbiddenRequest } from '../http/policy-reports.js';
 import { hasSize, isHtml, isOlder } from './confirmation.js';
 import { completedAt, mayAppearAt } from './upload-errors.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
-/** Whether the server refused to complete the object. An unexpected success may come from a gateway. */
+/** Whether the server refused to complete the object, or was not asked. An unexpected success may come from a gateway. */
 export const isRefusal = (thrown: unknown): boolean =>
-  thrown instanceof RequestRefused && (thrown.status >= 400 || thrown.serverCode !== undefined);
+  (thrown instanceof RequestRefused && (thrown.status >= 400 || thrown.serverCode !== undefined)) ||
+  (thrown instanceof ForbiddenRequest && !thrown.isSent);
 
 /** Request Timeout */
 const REQUEST_TIMEOUT = 408;

@@ -5,6 +5,7 @@ import { addressOf } from '../http/address.js';
 import { NoAnswer, namedFailureIn } from '../http/http-failures.js';
 import { checkedResponse, LONGEST_TIMER } from '../http/http-options.js';
 import { hasNodeFetch } from '../http/node-response.js';
+import { underPolicy } from '../http/policy-reports.js';
 import { secretsIn } from '../http/request-headers.js';
 import { streamFetch } from './node-stream-fetch.js';
 import { type Body, isNode } from './request-body.js';
@@ -64,8 +65,9 @@ export class UploadExchange {
     signal.addEventListener('abort', end);
     try {
       signal.throwIfAborted();
+      const asking = underPolicy(new URL(call.url).origin, () => this.#fetch(call, ending.signal));
       // A custom `fetch` may ignore the signal.
-      const response = checkedResponse(await orCancelled(ending.signal, this.#fetch(call, ending.signal)));
+      const response = checkedResponse(await orCancelled(ending.signal, asking));
       clearTimeout(timer);
       if (response.status >= 400)
         return { response, text: await errorTextOf(response, ending.signal, Math.min(LONGEST_TIMER, this.timeout)) };

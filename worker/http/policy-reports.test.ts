@@ -1,7 +1,7 @@
 // Reports of a page's policy, before and after the failure that they explain.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { PolicyReports } from './package-files.js';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { PolicyReports, underPolicy } from './policy-reports.js';
 
 let page: EventTarget;
 beforeEach(() => {
@@ -16,8 +16,10 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const report = (effectiveDirective: string, blockedURI: string) =>
-  page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective, blockedURI }));
+const report = (effectiveDirective: string, blockedURI: string, others = {}) => {
+  const violation = { effectiveDirective, blockedURI, disposition: 'enforce', originalPolicy: '', ...others };
+  page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), violation));
+};
 
 const WASM = 'https://host.test/decant.wasm';
 const SENTENCE = "The page's Content Security Policy forbids";
@@ -76,4 +78,57 @@ test('reports after the end are ignored', async () => {
   const found = reports.forWorker();
   await vi.advanceTimersByTimeAsync(1000);
   expect(await found).toBeUndefined();
+});
+
+test('a policy that only reports is not the reason', async () => {
+  const reports = new PolicyReports();
+  report('worker-src', 'blob', { disposition: 'report' });
+  const found = reports.forWorker();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await found).toBeUndefined();
+});
+
+describe('requests', () => {
+  const BUCKET = 'https://bucket.test';
+  const REJECTION = new TypeError('Failed to fetch');
+
+  const asked = async (thrown: unknown, ...violation: Parameters<typeof report>) => {
+    vi.stubGlobal('SecurityPolicyViolationEvent', class {});
+    const asking = underPolicy(BUCKET, async () => {
+      report(...violation);
+      throw thrown;
+    }).catch((thrown: unknown) => thrown);
+    await vi.advanceTimersByTimeAsync(1000);
+    return asking;
+  };
+
+  test.each([
+    [
+      'of another origin',
+      'https://bucket.test/disk',
+      "default-src 'none'; connect-src 'self'",
+      { directive: 'connect-src', source: BUCKET },
+      `requests to ${BUCKET}: add ${BUCKET} to its connect-src`,
+    ],
+    [
+      'of an origin that redirects',
+      'https://bucket.test/disk',
+      `default-src 'none'; connect-src 'self' ${BUCKET}`,
+      { directive: 'connect-src' },
+      `where ${BUCKET} redirects: add the origin of that address to its connect-src`,
+    ],
+  ])('%s', async (_, blocked, originalPolicy, fields, words) => {
+    const failure = await asked(REJECTION, 'connect-src', blocked, { originalPolicy });
+    const message = `the page's Content Security Policy forbids ${words}`;
+    expect(failure).toMatchObject({ code: 'policy', fields, message });
+  });
+
+  test.each([
+    ['a report of another origin', REJECTION, 'connect-src', 'https://other.test/disk'],
+    ['a report of another directive', REJECTION, 'img-src', 'https://bucket.test/disk'],
+    ['a report of something without an origin', REJECTION, 'connect-src', 'inline'],
+    ['a failure that is none of the network', new Error('a'), 'connect-src', 'https://bucket.test/disk'],
+  ] as const)('%s is not the reason', async (_, thrown, directive, blocked) => {
+    expect(await asked(thrown, directive, blocked)).toBe(thrown);
+  });
 });
