@@ -1,5 +1,5 @@
 // Lack of memory in the shipped wasm: the conversion fails with `internal`, in the coordinator and in a pool worker, and leaves
-// nothing. It is never reported as damage, and never loses data.
+// nothing. It is never reported as damage, and never loses data. Images in memory take none after they are closed.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -54,3 +54,29 @@ for (const [name, image, tag] of [
     expect([...ends].sort()).toEqual(['answered', 'done', 'trapped']);
   });
 }
+
+/** Prints by how many MiB the process has grown since its first image. */
+const OPEN_AND_CLOSE = `
+  const [, path, ...counts] = process.argv;
+  const { open } = await import(path);
+  const bytes = new Uint8Array(16 << 20).fill(1);
+  const grown = [];
+  for (const count of counts) {
+    for (let at = 0; at < Number(count); at += 1) {
+      const image = await open(bytes, { format: 'raw' });
+      if ((await image.read(bytes.length - 1, 1))[0] !== 1) throw new Error('other bytes');
+      await image.close();
+    }
+    grown.push(process.memoryUsage.rss() >> 20);
+  }
+  console.log(String(grown[1] - grown[0]));`;
+
+test('200 images in memory take no more than one', () => {
+  const { href } = new URL('../../dist/node.js', import.meta.url);
+  const args = ['--input-type=module', '-e', OPEN_AND_CLOSE, href, '1', '199'];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^-?\d+\n$/);
+  // Blobs of them took more than 3000.
+  expect(Number(stdout)).toBeLessThan(100);
+});

@@ -8,6 +8,7 @@ import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { Input } from '../public/caller-types.js';
+import type { Source } from '../public/types.js';
 import { isCustomSource, isReadable, openCustom, openServerAddress } from '../sources/inputs.js';
 import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
 import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
@@ -29,6 +30,15 @@ export const http: HttpPlatform = {
   guard: async () => (await loadFetch()).makeGuard(),
 };
 
+/** Reads `bytes` where they are: Node frees the memory of Blobs late. */
+function inMemory(bytes: Uint8Array | ArrayBuffer): Source {
+  // `slice` of a Buffer does not copy.
+  const view = ArrayBuffer.isView(bytes)
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+    : new Uint8Array(bytes);
+  return { size: view.length, read: async (offset, length) => view.slice(offset, offset + length) };
+}
+
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
   if (isHttp(input)) return openServerAddress(http, input, options);
   if (typeof input === 'string' || input instanceof URL) return openPath(toPath(input));
@@ -36,25 +46,25 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   // Checked before custom sources, since a Readable has a method `read`, too.
   if (isNodeReadable(input)) return openCustom(fromReadable(input), options);
   if (isCustomSource(input) || isReadable(input)) return openCustom(input, options);
-  const blob = isBytes(input) ? new Blob([input]) : input;
-  if (!(blob instanceof Blob)) {
+  if (isBytes(input)) return Object.assign(await openCustom(inMemory(input), options), { identity: input });
+  if (!(input instanceof Blob)) {
     throw new DecantError(
       'usage',
       'In Node, an image must be a path, a file, http or https URL, a Blob, a Uint8Array, an ArrayBuffer, a FileHandle, a ReadableStream, a Readable or an object with size and read',
     );
   }
   try {
-    structuredClone(blob);
+    structuredClone(input);
   } catch {
     throw new DecantError('usage', 'In Node, this kind of Blob cannot be sent to workers; pass the path instead');
   }
-  const name = blob instanceof File ? blob.name : undefined;
+  const name = input instanceof File ? input.name : undefined;
   return {
-    spec: { blob },
-    identity: blob,
+    spec: { blob: input },
+    identity: input,
     name,
-    size: blob.size,
-    verify: () => requireReadable(blob),
+    size: input.size,
+    verify: () => requireReadable(input),
     close: async () => {},
   };
 }

@@ -35,7 +35,7 @@ export interface NodeFileHandle {
 /**
  * A source of an image. A string is a path, or the URL of a file on a server if it begins with `http://` or `https://`: see
  * `httpSource`. A `URL` names a file or a server. The file of a `FileHandle` is opened again, so the handle may be closed; this
- * does not work on Windows.
+ * does not work on Windows. Bytes in an array must not change until the image is closed.
  *
  * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
  * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2, lz4 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be
