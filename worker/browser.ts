@@ -11,6 +11,7 @@ import { sweepStorage } from './targets/browser/storage.js';
 import { listLeftovers } from './targets/browser/stored-output.js';
 
 export { configure } from './api/browser-files.js';
+export { inputExtensions } from './api/input-extensions.js';
 export { canStore, targets } from './api/page-targets.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';

@@ -8,6 +8,7 @@ import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
 import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.node.js';
 import { openServerFile } from './sources/inputs.js';
 
+export { inputExtensions } from './api/input-extensions.js';
 export { configure } from './api/node-files.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';

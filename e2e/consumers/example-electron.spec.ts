@@ -235,14 +235,39 @@ test(
   },
 );
 
-test("the main process and preload call Electron's API as its types have it", { tag: '@long' }, async () => {
+/** By name: the files of a part, with those that they import, and the modules and types that it has. */
+const PARTS = {
+  'the main process and the preload script': [
+    ['main/main.js', 'preload/preload.cjs'],
+    ['--module', 'nodenext', '--types', 'node'],
+  ],
+  'the utility process and what packs the application': [
+    ['work/process.mjs', 'pack.js'],
+    ['--module', 'nodenext', '--types', 'node,electron'],
+  ],
+  'the page': [['renderer/renderer.js'], ['--module', 'esnext', '--lib', 'ES2022,DOM,DOM.Iterable', '--types', '']],
+} as const;
+
+test('the files are right by the types of the package, of Node and of Electron', async () => {
   const { folder } = await electronWithTools();
   const { version } = JSON.parse(readFileSync(join(folder, 'node_modules/electron/package.json'), 'utf8'));
   const { devDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   expect(version).toBe(devDependencies.electron);
   const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
   const flags = ['--allowJs', '--checkJs', '--noEmit', '--skipLibCheck', '--strict', '--noImplicitAny', 'false'];
-  const modules = ['--module', 'nodenext', '--target', 'es2022', '--types', 'node', '--ignoreConfig'];
-  const ended = run(tsc, [...flags, ...modules, 'main/main.js', 'preload/preload.cjs'], { cwd: folder });
-  expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+  for (const [part, [files, options]] of Object.entries(PARTS)) {
+    const ended = run(tsc, [...flags, '--target', 'es2022', '--ignoreConfig', ...options, ...files], { cwd: folder });
+    expect(ended, part).toEqual({ status: 0, stdout: '', stderr: '' });
+  }
+});
+
+test('in Node: the dialog offers what the package reads', async () => {
+  const filters = inApp<{ extensions: string[] }[]>(
+    await electron(),
+    "import { filters } from './main/filters.js'; console.log(JSON.stringify(filters));",
+  );
+  const [images, all] = filters.map(({ extensions }) => extensions);
+  expect(images).toEqual(expect.arrayContaining(['qcow2', 'vhd', 'vhdx', 'luks', 'ova', 'vmx', 'xz']));
+  expect(images).not.toContain('iso');
+  expect(all).toEqual(['*']);
 });

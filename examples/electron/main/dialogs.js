@@ -1,12 +1,7 @@
 // The system's file dialogs.
 
 import { dialog } from 'electron';
-
-const IMAGES = ['qcow2', 'qcow', 'vmdk', 'vdi', 'qed', 'ova', 'gz', 'tar', 'img'];
-const filters = [
-  { name: 'Disk images', extensions: IMAGES },
-  { name: 'All files', extensions: ['*'] },
-];
+import { filters } from './filters.js';
 
 /** Makes the dialogs of `window`. A cancelled dialog resolves to undefined, or to no paths. */
 export const fileDialogs = (window) => ({

@@ -3,7 +3,8 @@
 import * as texts from './texts.js';
 import * as view from './view.js';
 
-const { converter } = window;
+const { converter } = /** @type {any} */ (window);
+/** @returns {any} */
 const element = (id) => document.getElementById(id);
 
 /** The last opened image, or undefined. */
@@ -16,7 +17,7 @@ const fault = (thrown) => view.showError(String(thrown));
 /** Runs one action at a time: ignores others meanwhile. */
 function alone(work) {
   if (busy) return;
-  const focused = document.activeElement;
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
   busy = true;
   view.setBusy(true);
   view.showError('');
@@ -110,6 +111,6 @@ document.addEventListener('dragleave', () => dropping(false));
 document.addEventListener('drop', (event) => {
   event.preventDefault();
   dropping(false);
-  const files = [...event.dataTransfer.files];
+  const files = [...(event.dataTransfer?.files ?? [])];
   if (files.length > 0) alone(() => drop(files));
 });

@@ -2,6 +2,7 @@
 
 import * as texts from './texts.js';
 
+/** @returns {any} */
 const element = (id) => document.getElementById(id);
 
 const show = (id, shown) => {
@@ -46,7 +47,9 @@ export function showNotices({ notices }) {
 
 /** During an action, only cancelling is possible. */
 export function setBusy(busy) {
-  for (const control of document.querySelectorAll('button:not(#cancel), input, select')) control.disabled = busy;
+  /** @type {NodeListOf<HTMLInputElement>} */
+  const controls = document.querySelectorAll('button:not(#cancel), input, select');
+  for (const control of controls) control.disabled = busy;
 }
 
 export function showWork(shown) {

@@ -46,8 +46,8 @@ export class Job {
       const image = await open(path, { companions, password, signal });
       try {
         // Detects a wrong password now, not during the conversion.
-        const { needs } = image.info;
-        if (password !== undefined && needs.every(({ kind }) => kind === 'password')) await image.unlock({ signal });
+        const isLocked = image.info.needs.every(({ kind }) => kind === 'password');
+        if (password !== undefined && isLocked && !image.streamed) await image.unlock({ signal });
       } catch (thrown) {
         await image.close();
         throw thrown;

@@ -5,7 +5,7 @@ import { Job } from './job.mjs';
 
 /** Converts an error to plain data: errors lose their fields between processes. */
 function failure(thrown) {
-  const error = DecantError.is(thrown) ? thrown : new DecantError('internal', String(thrown));
+  const error = thrown instanceof DecantError ? thrown : new DecantError('internal', String(thrown));
   return error.toJSON();
 }
 
