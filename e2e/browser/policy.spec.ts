@@ -68,7 +68,9 @@ test('an insufficient policy is reported, with the missing directive', async ({ 
   const { plain } = servers;
   await openHost(page, plain, `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${TRUSTED}`, '');
   await giveFile(page, images.zlib());
-  expect(await convert(page)).toMatch(/Could not start a worker: .*TrustedScriptURL.*configure\(\{ worker \}\)/);
+  expect(await convert(page)).toMatch(
+    /Could not start a worker: .*TrustedScriptURL.* policy of the page for Trusted Types.*configure\(\{ worker \}\)/,
+  );
   await expect.poll(() => plain.reports.length).toBeGreaterThan(0);
 
   await openHost(

@@ -48,20 +48,36 @@ function packagedWasm(engine: Engine): URL {
 
 const packagedCodec = (name: Codec): URL => fromViteCache(codecFile(name), import.meta.url) ?? CODEC_URLS[name]();
 
+/** Whether the package's own worker did not start because its URL is plain text, and the page requires Trusted Types. */
+const needsTrustedUrl = (thrown: unknown): boolean =>
+  !configuration.worker && 'trustedTypes' in globalThis && thrown instanceof TypeError;
+
 function makeWorker(engine: Engine): Worker {
   try {
     return (configuration.worker ?? packagedWorker)(engine);
   } catch (thrown) {
-    const script = ENGINES[engine].script;
-    const details = { code: 'worker-not-started', fields: { script }, cause: thrown };
-    if (isWithoutOrigin()) {
-      const message = "The frame of this page is sandboxed and has no workers; add 'allow-same-origin' to its sandbox";
-      throw new DecantError('internal', message, details);
-    }
-    const reason = reasonOf(thrown).replace(/\.$/, '');
-    const advice = `create it from the page's own origin with configure({ worker }) and the package's ${script}`;
-    throw new DecantError('internal', `Could not start a worker: ${reason}; ${advice}`, details);
+    throw notStarted(ENGINES[engine].script, thrown);
   }
+}
+
+/** The error after the browser has refused a worker of `script`. */
+function notStarted(script: string, cause: unknown): DecantError {
+  const details = { code: 'worker-not-started', fields: { script }, cause };
+  if (isWithoutOrigin()) {
+    const message = "The frame of this page is sandboxed and has no workers; add 'allow-same-origin' to its sandbox";
+    return new DecantError('internal', message, details);
+  }
+  const failed = `Could not start a worker: ${reasonOf(cause).replace(/\.$/, '')}`;
+  if (needsTrustedUrl(cause)) {
+    const message = `${failed}; create its URL by a policy of the page for Trusted Types, for example 'decant', and pass the worker with configure({ worker })`;
+    return new DecantError('internal', message, {
+      code: 'policy',
+      fields: { directive: 'trusted-types', source: 'decant' },
+      cause,
+    });
+  }
+  const advice = `create it from the page's own origin with configure({ worker }) and the package's ${script}`;
+  return new DecantError('internal', `${failed}; ${advice}`, details);
 }
 
 /** Compiles the wasm of `engine`. Fails with `internal` if it cannot be loaded. */
