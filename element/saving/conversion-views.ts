@@ -8,7 +8,7 @@ import { finishingHint, savingText, standstill, verifiedText, workTitle } from '
 import { facts, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame, type Head } from '../steps/frame.js';
-import { methodOf, type State, type Step, type Target } from '../steps/state.js';
+import { methodOf, type Overall, type State, type Step, type Target } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
 import { canAskToNotify } from '../ways/busy-tab.js';
@@ -67,6 +67,7 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
     ${overallView(overall, texts)}
     ${saving ? html`<p class="quiet" id="saving">${saving}</p>` : nothing}
     ${state.tooLate ? noticeView(texts.wasTooLate) : nothing}
+    ${hasScript(state, overall) ? commandsView(state, controls) : nothing}
   `;
   const body = html`
     ${overall ? last : single}
@@ -114,6 +115,10 @@ function factsView(state: Step<'done'>, texts: AllTexts): TemplateResult {
   ]);
 }
 
+/** Whether the commands of `state` are shown above the list: those of the last result of a queue only if they are for all results. */
+const hasScript = ({ made }: Step<'done'>, overall: Overall | undefined): boolean =>
+  !overall || made.length === overall.done;
+
 /** The result of an item in the list of the queue, folded. `shown` is the step that is shown, which may have the SHA-256 of the file. */
 export function itemResultView(
   item: Item,
@@ -133,7 +138,8 @@ export function itemResultView(
     isCopyGone: true,
   };
   const state = isLast ? shown : kept;
-  const commands = commandsView(state, controls);
+  const isAbove = shown.step === 'done' && hasScript(shown, controls.overall) && shown.made.includes(made.disk);
+  const commands = isAbove ? nothing : commandsView(state, controls);
   const summary = commands === nothing ? texts.details : texts.queued.commands;
   return html`
     <details class="result more">
