@@ -316,6 +316,7 @@ export const styles = css`
   }
   @container decant (max-width: 26em) {
     .actions button { width: 100%; }
+    .line:has(:nth-child(3)) .primary { flex-basis: 100%; }
     .head { min-height: calc(var(--decant-size) * 1.4667 * 2.6); }
     .numbers { min-height: calc(var(--decant-line-height) * 2em + var(--decant-space) * 0.25); }
     .numbers span:last-child { flex-basis: 100%; }

@@ -110,8 +110,9 @@ export interface AllTexts extends ResultTexts {
   queue: string;
   /** Converts the image that is shown and those that wait. */
   convertAll: (images: number) => string;
-  /** The same, if they are the disks of one archive or machine. */
+  /** The same, if they are the disks of one archive or machine. Beside it, `convertDisk` converts the open disk alone. */
   convertDisks: (disks: number) => string;
+  convertDisk: string;
   /** The heading and the title after the last image of the queue. */
   allDone: (done: number, all: number) => string;
   /** The images of the queue that were not converted, and those whose disks have lost parts. */
@@ -208,9 +209,9 @@ export interface AllTexts extends ResultTexts {
   useAsDisk: (name: string, disk: string) => string;
   noDiskChosen: string;
   openDisks: string;
-  /** Opens all disks that were chosen, to convert them to one OVA. Beside it, `convertDisk` converts the open disk alone. */
+  /** Opens all disks that were chosen, to convert them to one OVA. Beside it, `diskInOva` makes one of the open disk alone. */
   joinDisks: (disks: number) => string;
-  convertDisk: string;
+  diskInOva: string;
   /** Leads back to the single disks. */
   separateDisks: string;
   /** The number of disks that become one OVA. */

@@ -53,7 +53,7 @@ test('the disks of a machine become one OVA in a folder, with the bytes that Nod
   await page.getByRole('button', { name: 'Continue' }).click();
   await expect(page.getByRole('heading', { name: 'web.vmx: system.vmdk (1 MB)' })).toBeVisible();
   // Where an OVA is made, one disk alone is the exception.
-  await expect(page.getByRole('button', { name: 'Only this disk' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Only this disk in an OVA' })).toBeVisible();
   await expect(page.getByRole('button', { name: /^Convert/ })).toHaveCount(0);
   await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
   await expect(page.getByRole('heading', { name: 'web.vmx' })).toBeFocused();
@@ -86,6 +86,8 @@ test('a disk of several that become one OVA asks for its password, and the comma
   await choose(page, tar);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('radio', { name: 'VMware' }).check();
+  for (const name of ['Convert all 2 disks', 'Convert only this disk'])
+    await expect(page.getByRole('button', { name, exact: true })).toBeVisible();
   await page.getByRole('radio', { name: 'VMware' }).press('Tab');
   await look(page, testInfo, 'one-of-two');
   await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();

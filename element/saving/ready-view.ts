@@ -81,12 +81,14 @@ function convertButtons(state: Step<'ready'>, why: string | undefined, controls:
   const isMain = !questionLeadsOn && !quickFormat(state) && !hasFit(state, controls);
   const style = (isFirst: boolean) => (isFirst && isMain ? 'primary' : '');
   const [all, one] = [style(!joins), style(!joins && !convertsAll)];
-  const name = joins ? texts.convertDisk : texts.convert;
+  // Beside a button for all disks of the machine, this one says that it makes one of them.
+  const isOneOfDisks = convertsAll && controls.joinable > waiting;
+  const name = joins ? texts.diskInOva : isOneOfDisks ? texts.convertDisk : texts.convert;
   return [
     ...(joins ? [joinButton(joinable, state, controls)] : []),
     ...(convertsAll
       ? [
-          html`<button class=${all} part=${`button ${all}`} aria-disabled=${cannot} @click=${() => controls.convertAll()}>${controls.joinable > waiting ? texts.convertDisks(waiting + 1) : texts.convertAll(waiting + 1)}</button>`,
+          html`<button class=${all} part=${`button ${all}`} aria-disabled=${cannot} @click=${() => controls.convertAll()}>${isOneOfDisks ? texts.convertDisks(waiting + 1) : texts.convertAll(waiting + 1)}</button>`,
         ]
       : []),
     html`<button class=${one} part=${`button ${one}`} data-convert aria-disabled=${cannot} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${name}</button>`,

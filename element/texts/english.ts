@@ -98,6 +98,7 @@ export const english: AllTexts = {
   queue: 'Queue',
   convertAll: (images) => `Convert all ${images}`,
   convertDisks: (disks) => `Convert all ${disks} disks`,
+  convertDisk: 'Convert only this disk',
   allDone: (done, all) => `${done} of ${all} converted`,
   notAll: (names) => `Not converted: ${list(names)}.`,
   someDamaged: (names) => `Converted, but damaged: ${list(names)}.`,
@@ -198,7 +199,7 @@ export const english: AllTexts = {
   noDiskChosen: 'Choose at least one disk.',
   openDisks: 'Continue',
   joinDisks: (disks) => `All ${disks} disks in one OVA`,
-  convertDisk: 'Only this disk',
+  diskInOva: 'Only this disk in an OVA',
   separateDisks: 'A file for each disk',
   joined: (disks) => `${disks} disks`,
   withoutDisks: (names) =>

@@ -103,8 +103,9 @@ export const german: AllTexts = {
     `Für die Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um eine so zu konvertieren, fügen Sie sie allein hinzu.`,
 
   queue: 'Warteschlange',
-  convertAll: (images) => `Alle ${images} genauso`,
+  convertAll: (images) => `Alle ${images} konvertieren`,
   convertDisks: (disks) => `Alle ${disks} Platten konvertieren`,
+  convertDisk: 'Nur diese Platte konvertieren',
   allDone: (done, all) => `${done} von ${all} konvertiert`,
   notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
   someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,
@@ -208,7 +209,7 @@ export const german: AllTexts = {
   noDiskChosen: 'Wählen Sie mindestens eine Platte.',
   openDisks: 'Weiter',
   joinDisks: (disks) => `Alle ${disks} Platten in eine OVA`,
-  convertDisk: 'Nur diese Platte',
+  diskInOva: 'Nur diese Platte in eine OVA',
   separateDisks: 'Eine Datei je Platte',
   joined: (disks) => `${disks} Platten`,
   withoutDisks: (names) =>
