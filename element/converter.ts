@@ -27,6 +27,7 @@ import { announcement, windowTitle } from './steps/announcement.js';
 import { bottle, fileButton, LEVELS, noticeView, spoken } from './steps/common-views.js';
 import { Focus } from './steps/focus.js';
 import { sceneOf } from './steps/frame.js';
+import { fitHeading } from './steps/heading.js';
 import type { State, Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
@@ -82,7 +83,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   /** The step that was shown last. */
   #step: State['step'] = 'empty';
   #title: string | undefined;
-  readonly #resized = new ResizeObserver(() => this.#paintPicture());
+  readonly #resized = new ResizeObserver(() => {
+    fitHeading(this.renderRoot as ShadowRoot);
+    this.#paintPicture();
+  });
   #listening = new AbortController();
   /** Aborted when the element leaves the document; `undefined` outside of a document. */
   #connected: AbortController | undefined;
@@ -181,6 +185,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override updated(): void {
     this.#announced.show(this.renderRoot.querySelector('#announced')!);
+    fitHeading(this.renderRoot as ShadowRoot);
     this.#paintPicture();
     this.#showStep();
     this.#notifyEnd();

@@ -59,6 +59,7 @@ export const styles = css`
   h3 { font-weight: var(--decant-weight); }
   .head { display: flex; align-items: center; min-height: calc(var(--decant-control) * 0.9); margin-bottom: calc(var(--decant-space) * 0.5); }
   .head h2 { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5); }
+  .head .long { font-size: 1em; }
   p { margin: calc(var(--decant-space) * 0.5) 0; overflow-wrap: anywhere; }
   p, dd, .choice span { text-wrap: pretty; }
   .drop > p, .help { text-wrap: balance; }

@@ -307,3 +307,40 @@ test('the dialog for files opens once, and a missing file is reported', { tag: '
   await page.getByRole('button', { name: 'Choose a file' }).click();
   expect(await page.evaluate(() => (window as unknown as { asked: unknown[] }).asked.length)).toBe(2);
 });
+
+for (const lang of ['en', 'de']) {
+  test(`a long name leaves the picture where it is: ${lang}`, async ({ page }, testInfo) => {
+    const name = 'backup-of-the-production-web-server-2024-11-30-weekly';
+    const damaged = testInfo.outputPath('Truncated backup of the production web server of November.qcow2');
+    const path = testInfo.outputPath(`${name}.qcow2`);
+    copyFileSync(images.kinds(), path);
+    copyFileSync(images.truncated(), damaged);
+    await page.evaluate((lang) => {
+      document.querySelector('decant-converter')!.lang = lang;
+    }, lang);
+    const tops = new Set<string>();
+    const look = async () => {
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        const box = await page.locator('.picture').evaluate((picture) => picture.getBoundingClientRect().top + scrollY);
+        tops.add(`${width}: ${box}`);
+      }
+    };
+    const heading = page.locator('.head h2');
+    await choose(page, path);
+    await expect(page.locator('[data-convert]')).not.toHaveAttribute('aria-disabled');
+    await look();
+    await page.setViewportSize({ width: 360, height: 800 });
+    await expect(heading).toHaveText(/^backup-of.*…/);
+    await expect(heading).toHaveAttribute('title', `${name}.qcow2`);
+    await expect(heading).toHaveAccessibleName(`${name}.qcow2`);
+    await page.locator('[data-convert]').click();
+    await expect(page.locator('#place')).toBeVisible();
+    await look();
+    await page.locator('.actions .primary').click();
+    await choose(page, damaged);
+    await expect(page.locator('.bad')).toBeVisible();
+    await look();
+    expect([...tops]).toHaveLength(2);
+  });
+}

@@ -172,5 +172,12 @@ export function failedView(state: Step<'failed'>, controls: Controls): TemplateR
       )}
     </div>
   `;
-  return frame(state, texts, overall ? overallHead(overall, texts) : { text: titled }, body);
+  return frame(
+    state,
+    texts,
+    overall
+      ? overallHead(overall, texts)
+      : { text: titled, name: controls.opening && labelOf(controls.opening.bundle) },
+    body,
+  );
 }

@@ -24,7 +24,12 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
     })}
     <div class="actions">${separateButton(controls)}<button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
   `;
-  return frame(state, texts, { text }, body);
+  return frame(
+    state,
+    texts,
+    { text, name: first.kind === 'password' || isById(first) ? first.of : first.fileName },
+    body,
+  );
 }
 
 function titleOf(need: Need, texts: AllTexts): string {
@@ -64,7 +69,12 @@ function doubtView(state: Step<'needs'>, { need, input, reasons }: Doubt, contro
       <button part="button" @click=${() => controls.answer(need, input, true)}>${texts.useIt}</button>
     </div>
   `;
-  return frame(state, texts, { text: texts.doubt(input.file.name, need.role), by: 'reasons' }, body);
+  return frame(
+    state,
+    texts,
+    { text: texts.doubt(input.file.name, need.role), name: input.file.name, by: 'reasons' },
+    body,
+  );
 }
 
 function passwordForm(need: Need, wrong: boolean, canAssume: boolean, controls: Controls): TemplateResult {

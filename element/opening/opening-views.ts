@@ -20,11 +20,16 @@ export function openingView(state: Step<'opening'>, controls: Controls): Templat
     ${waitingView(controls) ?? (state.isSlow ? noticeView(texts.slow) : nothing)}
     ${cancelButton(controls)}
   `;
-  return frame(state, texts, { text: texts.opening(state.name) }, body);
+  return frame(state, texts, { text: texts.opening(state.name), name: state.name }, body);
 }
 
 export const unlockingView = (state: Step<'unlocking'>, controls: Controls): TemplateResult =>
-  frame(state, controls.texts, { text: controls.texts.unlocking(state.name) }, cancelButton(controls));
+  frame(
+    state,
+    controls.texts,
+    { text: controls.texts.unlocking(state.name), name: state.name },
+    cancelButton(controls),
+  );
 
 export function packedView(state: Step<'packed'>, controls: Controls): TemplateResult {
   const { texts } = controls;
@@ -37,7 +42,7 @@ export function packedView(state: Step<'packed'>, controls: Controls): TemplateR
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
-  return frame(state, texts, { text: texts.packedTitle(name), by: 'packed' }, body);
+  return frame(state, texts, { text: texts.packedTitle(name), name, by: 'packed' }, body);
 }
 
 export function largeView(state: Step<'large'>, controls: Controls): TemplateResult {
@@ -51,7 +56,7 @@ export function largeView(state: Step<'large'>, controls: Controls): TemplateRes
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
-  return frame(state, texts, { text: texts.largeTitle(name), by: 'large' }, body);
+  return frame(state, texts, { text: texts.largeTitle(name), name, by: 'large' }, body);
 }
 
 export function unpackingView(state: Step<'unpacking'>, controls: Controls): TemplateResult {
@@ -62,7 +67,7 @@ export function unpackingView(state: Step<'unpacking'>, controls: Controls): Tem
     ${waitingView(controls)}
     ${cancelButton(controls)}
   `;
-  return frame(state, texts, { text: texts.unpacking(name) }, body);
+  return frame(state, texts, { text: texts.unpacking(name), name }, body);
 }
 
 export function disksView(state: Step<'disks'>, controls: Controls): TemplateResult {
@@ -100,7 +105,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
       </div>
     </form>
   `;
-  return frame(state, texts, { text, by: notice ? 'notice' : undefined }, body);
+  return frame(state, texts, { text, name, by: notice ? 'notice' : undefined }, body);
 }
 
 function missingFiles(missing: Member[], offered: InputFile | undefined, controls: Controls): TemplateResult {

@@ -33,7 +33,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
     <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>
     <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(controls) : nothing}</div>
   `;
-  return frame(state, texts, { text: workTitle(state, texts) }, body);
+  return frame(state, texts, { text: workTitle(state, texts), name: state.name }, body);
 }
 
 /** Where the file will be; empty if the page takes it. */
@@ -86,7 +86,9 @@ function doneHead({ result, target }: Step<'done'>, texts: AllTexts): Head {
   if (result.lostBytes > 0) return { text: texts.doneDamaged, by: 'place' };
   return {
     icon: tick,
-    text: html`<span class="unseen">${texts.done}: </span>${shownText(target.name)}`,
+    before: `${texts.done}: `,
+    text: shownText(target.name),
+    name: target.name,
     by: 'place',
   };
 }

@@ -36,7 +36,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
       <button class="link" part="button link" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
-  return frame(state, texts, { text: shownText(state.label) }, body);
+  return frame(state, texts, { text: shownText(state.label), name: state.label }, body);
 }
 
 /** What will be made in two lines, and the buttons. */

@@ -1,5 +1,6 @@
 // What all steps after the first share: the heading, the picture of the disk, and below them what the step shows.
 
+import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView, type Scene } from '../picture/picture-view.js';
 import type { AllTexts } from '../types.texts.js';
@@ -29,18 +30,25 @@ export function sceneOf(state: State, texts: AllTexts): Scene {
 /** The heading, which takes the focus. `by` is the ID of what describes it. */
 export interface Head {
   icon?: TemplateResult;
-  text: string | TemplateResult;
+  /** Comes before the text, for screen readers. */
+  before?: string;
+  text: string;
+  /** The name of a file in the text, which is cut if the text is too long for its place. */
+  name?: string | undefined;
   by?: string | undefined;
 }
 
-/** The template is the same in each step, so that the picture stays while the rest changes. */
+/**
+ * The template is the same in each step, so that the picture stays while the rest changes. The text of the heading is shown after it is
+ * rendered.
+ */
 export const frame = (
   state: State,
   texts: AllTexts,
-  { icon, text, by }: Head,
+  { icon, before, text, name, by }: Head,
   body: TemplateResult,
 ): TemplateResult => html`
-  <div class="head"><h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${icon ? html`${icon}<span>${text}</span>` : text}</h2></div>
+  <div class="head"><h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${icon}${before ? html`<span class="unseen">${before}</span>` : nothing}<span data-heading=${text} data-name=${name === undefined ? '' : shownText(name)}></span></h2></div>
   ${pictureView(sceneOf(state, texts), texts)}
   <div class="below">${body}</div>
 `;
