@@ -154,43 +154,77 @@ test('"Done" is read with the place', { tag: '@full' }, async ({ page }) => {
   await expect(page.getByRole('status')).toContainText(/Done.*kinds\.raw.*downloads/);
 });
 
-/** The contrast of every visible control's border, and of the picture's colours, to the surroundings. */
-const borders = (page: Page) =>
-  page.evaluate(() => {
-    const luminance = (color: string) => {
+/** The contrast of each colour to the card, or to the drop area. */
+const contrasts = (page: Page, colours: string[]): Promise<number[]> =>
+  page.evaluate((colours) => {
+    const root = document.querySelector('decant-converter')!.shadowRoot!;
+    const card = getComputedStyle(root.querySelector('.drop') ?? root.querySelector('.card')!).backgroundColor;
+    const luminance = (...layers: string[]) => {
       const canvas = new OffscreenCanvas(1, 1).getContext('2d')!;
-      canvas.fillStyle = color;
-      canvas.fillRect(0, 0, 1, 1);
+      for (const colour of layers) {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+      }
       const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) => {
         const share = value / 255;
         return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
       }) as [number, number, number];
       return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
+    const around = luminance(card);
+    return colours.map((colour) => {
+      const value = luminance(card, colour);
+      return (Math.max(value, around) + 0.05) / (Math.min(value, around) + 0.05);
+    });
+  }, colours);
+
+/** The contrast of every visible control's border, and of the picture's colours, to the surroundings. */
+async function borders(page: Page) {
+  const found = await page.evaluate(() => {
     const root = document.querySelector('decant-converter')!.shadowRoot!;
-    const around = luminance(
-      getComputedStyle(root.querySelector('.drop') ?? root.querySelector('.card')!).backgroundColor,
-    );
     const controls = root.querySelectorAll<HTMLElement>(
       'button:not(.link), .choice, select, input:not([type=radio]):not([hidden]), .drop',
     );
-    const to = (color: string) => {
-      const value = luminance(color);
-      return (Math.max(value, around) + 0.05) / (Math.min(value, around) + 0.05);
-    };
     return [
       ...[...controls].map((control) => ({
         control: control.className || control.localName,
-        ratio: to(getComputedStyle(control).borderTopColor),
+        colour: getComputedStyle(control).borderTopColor,
         least: 3,
       })),
       // Empty cells are a faint background.
       ...[...root.querySelectorAll('.swatch:not(.empty)')].map((swatch) => ({
         control: swatch.className,
-        ratio: to(getComputedStyle(swatch).backgroundColor),
+        colour: getComputedStyle(swatch).backgroundColor,
         least: 4.5,
       })),
     ];
+  });
+  const ratios = await contrasts(
+    page,
+    found.map(({ colour }) => colour),
+  );
+  return found.map((one, at) => ({ ...one, ratio: ratios[at]! }));
+}
+
+/** The cells of the picture: the colour in the middle on the card, its opacity, and whether the left edge is painted. */
+const cells = (page: Page) =>
+  page.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
+    const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height);
+    const isWide = canvas.clientWidth >= 560;
+    const [side, gap] = isWide ? [8, 2] : [6, 2];
+    const columns = Math.floor((canvas.width + gap) / (side + gap));
+    const rows = Math.floor((canvas.height + gap) / (side + gap));
+    return Array.from({ length: columns * rows }, (_, at) => {
+      const left = Math.round(((at % columns) * (canvas.width + gap)) / columns);
+      const y = Math.floor(at / columns) * (side + gap) + side / 2;
+      const pixel = (x: number) => [...data.subarray(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 4)];
+      const [red, green, blue, alpha] = pixel(left + side / 2) as [number, number, number, number];
+      return {
+        colour: `rgb(${red} ${green} ${blue} / ${alpha / 255})`,
+        opacity: alpha / 255,
+        isWhole: pixel(left)[3]! > 0,
+      };
+    });
   });
 
 test('borders of controls stand out, light and dark', { tag: '@full' }, async ({ page }) => {
@@ -269,13 +303,31 @@ test.describe('while it converts', () => {
       expect(left).not.toBe(right);
       // The last cell is empty and not converted. Black on white: the least grey that is seen.
       const alpha = await page.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
-        const { data } = canvas.getContext('2d')!.getImageData(0, canvas.height - 2, 1, 1);
+        const { data } = canvas.getContext('2d')!.getImageData(4, canvas.height - 5, 1, 1);
         const [red = 0, , , opacity = 0] = data;
         return (Math.abs(red - 255) / 255) * (opacity / 255);
       });
       expect(alpha).toBeGreaterThan(0.12);
     },
   );
+
+  test('cells that wait stand out from the card as those that are done, and are smaller', async ({ page }) => {
+    await choose(page, sparse(64 << 20).image);
+    await page.getByRole('radio', { name: 'As a download' }).click();
+    await stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert', exact: true }).click());
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expect.poll(async () => (await cells(page)).every(({ opacity }) => opacity === 1)).toBe(true);
+      const all = await cells(page);
+      const empty = await page.locator('.swatch.empty').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+      const isSame = (colour: string) =>
+        colour.match(/\d+/g)!.slice(0, 3).join() === empty.match(/\d+/g)!.slice(0, 3).join();
+      const data = all.filter(({ colour }) => !isSame(colour));
+      expect(new Set(data.map(({ isWhole }) => isWhole))).toEqual(new Set([true, false]));
+      const ratios = await contrasts(page, [...new Set(data.map(({ colour }) => colour))]);
+      expect(Math.min(...ratios), colorScheme).toBeGreaterThan(3);
+    }
+  });
 });
 
 test('Convert can be pressed at once, before all is known of the browser', async ({ page }) => {

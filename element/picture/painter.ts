@@ -11,8 +11,11 @@ const RADIUS = 2;
 /** How long a change of a cell takes to show, in milliseconds. */
 const FADE = 300;
 
-/** The opacity of a cell that is not converted yet, during a conversion. */
-const WAITING = 0.45;
+/**
+ * The side of a cell that is not converted yet, during a conversion, as a share of the whole side: a fainter colour would have too little
+ * contrast.
+ */
+const WAITING = 0.7;
 /** The opacity of a cell whose content is not known. */
 const UNKNOWN = 0.5;
 /** The factor for the opacity of cells outside of the range that is looked at. */
@@ -61,20 +64,29 @@ export function colourOf(content: Content, layer: number): string {
   return `layer-${Math.min(layer, COLOURED_LAYERS - 1)}`;
 }
 
-const opacityOf = (content: Content, done: number): number => {
-  const whole = content === 'unknown' ? UNKNOWN : content === 'compressed' ? COMPRESSED : 1;
-  return whole * (WAITING + (1 - WAITING) * done);
-};
+const opacityOf = (content: Content): number =>
+  content === 'unknown' ? UNKNOWN : content === 'compressed' ? COMPRESSED : 1;
+
+/** How a cell looks: its opacity, and its side as a share of the whole side. */
+interface Look {
+  opacity: number;
+  side: number;
+}
+
+const between = (from: Look, to: Look, share: number): Look => ({
+  opacity: from.opacity + (to.opacity - from.opacity) * share,
+  side: from.side + (to.side - from.side) * share,
+});
 
 /** A cell as it is on the screen, and as it will be. */
 interface Cell {
   colour: string;
   /** Whether it has a hole, so that it is told apart without its colour. */
   isHollow: boolean;
-  shown: number;
-  /** The opacity at the start of its change. */
-  from: number;
-  to: number;
+  shown: Look;
+  /** The look at the start of its change. */
+  from: Look;
+  to: Look;
   /** When its change began; `undefined` while nothing changes. */
   since: number | undefined;
 }
@@ -132,11 +144,14 @@ export class Painter {
     for (let at = 0; at < count; at += 1) {
       const { content, layer, done } = this.#picture?.summary(...rangeOf(at, count, this.#picture.size)) ?? NOTHING;
       const colour = colours.get(colourOf(content, layer)) ?? 'gray';
-      const to = opacityOf(content, done) * (this.#isAside(at, count) ? ASIDE : 1);
+      const to = {
+        opacity: opacityOf(content) * (this.#isAside(at, count) ? ASIDE : 1),
+        side: WAITING + (1 - WAITING) * done,
+      };
       const cell = this.#cells[at];
       const isHollow = content === 'lost';
       if (!cell) this.#cells[at] = { colour, isHollow, shown: to, from: to, to, since: 0 };
-      else if (cell.to !== to || cell.colour !== colour)
+      else if (cell.to.opacity !== to.opacity || cell.to.side !== to.side || cell.colour !== colour)
         this.#cells[at] = {
           colour,
           isHollow,
@@ -165,17 +180,21 @@ export class Painter {
     for (const [at, cell] of this.#cells.entries()) {
       if (cell.since === undefined) continue;
       const share = Math.min(1, (now - cell.since) / FADE);
-      cell.shown = cell.from + (cell.to - cell.from) * share;
+      cell.shown = between(cell.from, cell.to, share);
       if (share === 1) cell.since = undefined;
       else isMoving = true;
       const column = at % columns;
       const [x, y] = [leftOf(column, grid), Math.floor(at / columns) * pitch];
       const [width, height] = [leftOf(column + 1, grid) - gap - x, pitch - gap];
       context.clearRect(x, y, width, height);
-      context.globalAlpha = cell.shown;
+      const [left, top] = [width, height].map((side) => Math.round((side * (1 - cell.shown.side)) / 2)) as [
+        number,
+        number,
+      ];
+      context.globalAlpha = cell.shown.opacity;
       context.fillStyle = cell.colour;
       context.beginPath();
-      context.roundRect(x, y, width, height, radius);
+      context.roundRect(x + left, y + top, width - 2 * left, height - 2 * top, radius);
       context.fill();
       if (cell.isHollow) context.clearRect(x + width / 3, y + height / 3, width / 3, height / 3);
     }
