@@ -227,6 +227,26 @@ const cells = (page: Page) =>
     });
   });
 
+test('pointing at a partition dims the other cells, until the pointer leaves', async ({ page }) => {
+  await choose(page, images.partitioned());
+  await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
+  const opacities = async () => (await cells(page)).map(({ opacity }) => opacity);
+  const least = async () => Math.min(...(await opacities()));
+  await expect.poll(least).toBeGreaterThan(0.7);
+  const before = await opacities();
+  await page.locator('.part').last().hover();
+  await expect.poll(least).toBeLessThan(0.31);
+  // The last partition keeps its cells; the others have three tenths of their opacity.
+  const during = await opacities();
+  const kept = during.flatMap((opacity, at) => (opacity === before[at] ? at : []));
+  expect(kept.length).toBeGreaterThan(during.length / 2);
+  expect(kept.at(-1)! - kept[0]!).toBe(kept.length - 1);
+  for (const [at, opacity] of during.entries())
+    expect(opacity / before[at]!).toBeCloseTo(kept.includes(at) ? 1 : 0.3, 1);
+  await page.mouse.move(5, 5);
+  await expect.poll(opacities).toEqual(before);
+});
+
 test('borders of controls stand out, light and dark', { tag: '@full' }, async ({ page }) => {
   const check = async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
