@@ -85,7 +85,8 @@ export class Chooser implements SaveChoices {
       images,
       allOf(opening).map(({ bundle }) => bundle.disk?.name ?? labelOf(bundle)),
     );
-    const show = () => this.#show(images, turn, { ...survey });
+    let isShown = false;
+    const show = () => isShown && this.#show(images, turn, { ...survey });
     const isRemote = sourcesOf(opening).some(({ link }) => link);
     this.#destinations = [];
     this.#placesProblem = undefined;
@@ -96,16 +97,21 @@ export class Chooser implements SaveChoices {
       show();
     }, PROPOSAL_TIMEOUT);
     turn.addEventListener('abort', () => clearTimeout(due));
-    // Places that appear later would move the button that the person is about to press.
-    const found = this.#findPlaces(images, turn, show);
-    await Promise.race([found, new Promise((resolve) => setTimeout(resolve, PLACES_TIMEOUT))]);
-    if (turn.aborted) return;
-    show();
     const isKept = async () =>
       images.length === 1 && ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
+    const found = this.#findPlaces(images, turn, show);
+    // The storage is tried while the page is busy with showing the image.
+    const explored = explore(this.environment, largestOutput(images), isKept, this.screen, turn, show);
+    // A failure is reported below, unless the turn is over by then.
+    explored.catch(() => {});
+    // Places that appear later would move the button that the person is about to press.
+    await Promise.race([found, new Promise((resolve) => setTimeout(resolve, PLACES_TIMEOUT))]);
+    if (turn.aborted) return;
+    isShown = true;
+    show();
     await Promise.all([
       found,
-      explore(this.environment, largestOutput(images), isKept, this.screen, turn, show),
+      explored,
       readMaps(images, turn, survey, show, () => this.screen.at('ready') !== undefined),
       readContents(image, turn, survey, show),
     ]);
