@@ -86,7 +86,7 @@ const SMALL_OUTPUTS = {
   raw: {},
   qcow2: { format: 'qcow2' },
   'compressed qcow2': { format: 'qcow2', formatOptions: { compress: 'on' } },
-  'streamOptimized VMDK': { format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+  'streamOptimized VMDK': { format: 'vmdk' },
   'dynamic VHD': { format: 'vpc', formatOptions: { subformat: 'dynamic' } },
   'fixed VHD': { format: 'vpc' },
   'dynamic VHDX': { format: 'vhdx' },
@@ -138,7 +138,7 @@ const PAIRS = [
   ...['vpc', 'raw.gz', 'tar.gz', 'qcow2'].map((format) => ({ kind: 'zlib', format })),
   { kind: 'zlib', format: 'qcow2', formatOptions: { compress: 'on' } },
   { kind: 'zlib', format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
-  { kind: 'zlib', format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+  { kind: 'zlib', format: 'vmdk' },
 ];
 
 const named = ({ kind, format, formatOptions = {} }) => [kind, 'to', format, ...Object.values(formatOptions)].join(' ');

@@ -236,10 +236,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   /** Makes all cells faint but those of a partition in the lane. */
   #lookAt(part: HTMLElement | null): void {
-    const [start, size] = [Number(part?.dataset.offset), Number(part?.dataset.size)];
+    const [start, length] = [Number(part?.dataset.offset), Number(part?.dataset.length)];
     const isSame = this.#painter.lookedAt?.[0] === (part ? start : undefined);
     if (isSame) return;
-    this.#painter.lookedAt = part ? [start, start + size] : undefined;
+    this.#painter.lookedAt = part ? [start, start + length] : undefined;
     this.#paintPicture();
   }
 

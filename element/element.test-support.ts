@@ -2,7 +2,7 @@
 
 import {
   DecantError,
-  type Image,
+  type DiskImage,
   type Info,
   type Input,
   type OpenOptions,
@@ -81,7 +81,7 @@ export const OUTPUTS = [
 ];
 
 /** An open image without content. */
-export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Image =>
+export const imageOf = (info: Partial<Info> = {}, more: Partial<DiskImage> = {}): DiskImage =>
   ({
     streamed: false,
     info: infoOf(info),
@@ -92,10 +92,10 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Im
     unlock: async () => {},
     map: async function* () {},
     read: async (_offset: number, length: number) => new Uint8Array(length),
-    kept: async () => undefined,
+    resumable: async () => undefined,
     close: async () => {},
     ...more,
-  }) as Image;
+  }) as DiskImage;
 
 /** A page that has set nothing. */
 const NO_HOST = { output: undefined, places: undefined, streamedDownloads: undefined, outputProblem: undefined };
@@ -122,10 +122,13 @@ export function* textsIn(texts: AllTexts | object, path = ''): Generator<[string
 }
 
 /** Images by file name, for the fake `open`. An error makes opening fail. */
-export const images = new Map<string, Image | Error | ((options: OpenOptions) => Image | Error | Promise<Image>)>();
+export const images = new Map<
+  string,
+  DiskImage | Error | ((options: OpenOptions) => DiskImage | Error | Promise<DiskImage>)
+>();
 
 /** Opens the entry of `images` for the name of a file. Fails with `usage` for wrong options, as the package does. */
-export async function openImage(input: Input, options: OpenOptions): Promise<Image> {
+export async function openImage(input: Input, options: OpenOptions): Promise<DiskImage> {
   checkOpening(options);
   const file = 'getFile' in (input as object) ? await (input as FileSystemFileHandle).getFile() : (input as File);
   const found = images.get(file.name);
@@ -178,7 +181,7 @@ export const RESULT: Result = {
   engine: 'workers',
   engineReason: '',
   workers: 2,
-  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1000, sending: 0, verifying: 0, finalizing: 0 },
+  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1, sending: 0, verifying: 0, finalizing: 0 },
 };
 
 export const progressOf = (more: Partial<Progress> = {}): Progress => ({

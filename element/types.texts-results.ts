@@ -69,7 +69,7 @@ export interface ResultTexts {
   /** In place of `place`, after the temporary copy of a download was removed. */
   copied: (name: string) => string;
   /** The temporary copy of a download in the browser's storage. */
-  copyKept: (bytes: number) => string;
+  copyKept: (bytes: number, seconds: number) => string;
   details: string;
   facts: {
     disk: string;

@@ -22,8 +22,8 @@ export interface SaveCost {
 
 /** A partition, or the whole disk if it has no partitions. */
 export interface DiskPart {
-  /** Bytes. */
-  size: number;
+  /** The length in bytes. */
+  length: number;
   /** The name in the partition table. */
   name?: string;
   /** The type in the partition table, if it is a common one. */
@@ -159,7 +159,7 @@ export interface AllTexts extends ResultTexts {
   activeDisk: string;
   snapshotValue: (snapshot: Snapshot) => string;
   /** Files that the person has given and that the image does not use. */
-  unused: (names: string[]) => string;
+  unused: (names: readonly string[]) => string;
   formatValue: (info: AnyInfo) => string;
   /** The data found so far. */
   dataCounting: (bytes: number) => string;

@@ -3,7 +3,7 @@
 // `npm run api` writes the reports in docs/api/. The build fails if they are out of date, or if a public declaration is not
 // documented.
 
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bin, fail, root, run } from './lib.mjs';
@@ -11,6 +11,8 @@ import { shareTypes } from './shared-types.mjs';
 
 const DECLARATIONS = join(root, '.cache', 'types');
 const REPORTS = join(root, 'docs', 'api');
+/** The reports as they are made. */
+const NEW_REPORTS = join(root, '.cache', 'reports');
 
 /** By name in the package: the source of each entry point, and the global types that it uses. */
 const ENTRIES = {
@@ -48,7 +50,7 @@ function config(name, { main }, dist) {
       apiReport: {
         enabled: true,
         reportFileName: name,
-        reportFolder: REPORTS,
+        reportFolder: NEW_REPORTS,
         reportTempFolder: join(root, '.cache', 'api'),
       },
       docModel: { enabled: false },
@@ -93,6 +95,18 @@ function elementTypes(dist) {
   writeFileSync(join(dist, 'element.d.ts'), `${shared}${element}${globalTypes('element')}`);
 }
 
+/**
+ * Gives declarations in `file` of decant/`entry` their own names: the extractor numbers those whose names are global, such as `open_2`. Returns
+ * the text. Ends the script if a name has no other.
+ */
+function named(file, entry) {
+  const text = readFileSync(file, 'utf8').replaceAll(/\bopen_\d+\b/g, 'openImage');
+  const [, global] = /\b(\w+)_\d+ as \1\b/.exec(text) ?? [];
+  if (global) fail(`'${global}' of decant/${entry} is a global name, too.`, 'Choose another name.');
+  writeFileSync(file, text);
+  return text;
+}
+
 /** Writes `dist/NAME.d.ts` for each entry point, and with `update` the reports, too. */
 export async function types(dist, { update = false } = {}) {
   // Imported here because this file is loaded before the packages are installed.
@@ -100,23 +114,29 @@ export async function types(dist, { update = false } = {}) {
   rmSync(DECLARATIONS, { recursive: true, force: true });
   run('Compiling TypeScript', bin('tsc'), ['-p', 'worker']);
   mkdirSync(REPORTS, { recursive: true });
+  mkdirSync(NEW_REPORTS, { recursive: true });
   for (const [name, entry] of Object.entries(ENTRIES)) {
     const shown = [];
-    const { succeeded, apiReportChanged } = Extractor.invoke(ExtractorConfig.prepare(config(name, entry, dist)), {
-      localBuild: update,
+    const { succeeded } = Extractor.invoke(ExtractorConfig.prepare(config(name, entry, dist)), {
+      localBuild: true,
       messageCallback: (message) => {
         message.handled = true;
         if (message.logLevel === 'error') shown.push(message.formatMessageWithLocation(root));
       },
     });
     if (shown.length > 0) fail(shown.join('\n'), 'Document what is public, or do not export it.');
-    if (apiReportChanged && !update) {
+    if (!succeeded) fail(`The types of decant/${name} could not be made.`);
+    const report = named(join(NEW_REPORTS, `${name}.api.md`), name);
+    named(join(dist, `${name}.d.ts`), name);
+    const path = join(REPORTS, `${name}.api.md`);
+    if (update) {
+      writeFileSync(path, report);
+    } else if (!existsSync(path) || readFileSync(path, 'utf8') !== report) {
       fail(
         `What is public in decant/${name} differs from docs/api/${name}.api.md.`,
         'If that is meant, run npm run api.',
       );
     }
-    if (!succeeded && !update) fail(`The types of decant/${name} could not be made.`);
   }
   shareTypes(dist, Object.keys(ENTRIES));
   for (const [name, { globals }] of Object.entries(ENTRIES)) {

@@ -12,21 +12,28 @@ import { listLeftovers } from './targets/browser/stored-output.js';
 
 export { configure } from './api/browser-files.js';
 export { inputExtensions } from './api/input-extensions.js';
-export { canStore, targets } from './api/page-targets.js';
-export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
+export { targets } from './api/page-targets.js';
+export {
+  DecantError,
+  type DecantErrorOptions,
+  type ErrorKind,
+  type Failure,
+  type FailureName,
+  type Fields,
+} from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';
 export { RequestLimit } from './http/request-limit.js';
 export type * from './public/types.browser.js';
 export type * from './public/types.js';
-export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
 /**
- * Opens an image: recognises its format and reads its headers. Resolves to an `Image`, or to a `StreamedImage` if it can only
+ * Opens an image: recognises its format and reads its headers. Resolves to a `DiskImage`, or to a `StreamedImage` if it can only
  * be read in order. Fails with a `DecantError`.
  */
-export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
+const openImage = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
   openImageOn(browser, source, options) as Promise<AnyImage>;
+export { openImage as open };
 
 /**
  * Opens a file on a server as a source, for `open` or as a companion. Ranges are fetched when they are needed. Every response

@@ -10,20 +10,27 @@ import { openServerFile } from './sources/inputs.js';
 
 export { inputExtensions } from './api/input-extensions.js';
 export { configure } from './api/node-files.js';
-export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
+export {
+  DecantError,
+  type DecantErrorOptions,
+  type ErrorKind,
+  type Failure,
+  type FailureName,
+  type Fields,
+} from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';
 export { RequestLimit } from './http/request-limit.js';
 export type * from './public/types.js';
 export type * from './public/types.node.js';
-export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
 /**
- * Opens an image: recognises its format and reads its headers. Resolves to an `Image`, or to a `StreamedImage` if it can only
+ * Opens an image: recognises its format and reads its headers. Resolves to a `DiskImage`, or to a `StreamedImage` if it can only
  * be read in order. Fails with a `DecantError`.
  */
-export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
+const openImage = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
   openImageOn(node, source, options) as Promise<AnyImage>;
+export { openImage as open };
 
 /**
  * Opens a file on a server as a source, for `open` or as a companion. Ranges are fetched when they are needed. Every response
@@ -58,15 +65,6 @@ export const sha256 = (file: Blob, options?: DigestOptions): Promise<string> => 
  * afterwards.
  */
 export const dispose = (): Promise<void> => disposeOfAll();
-
-/** Browsers: checks whether private storage has room for `size` bytes. Node has no private storage: resolves to `false`. */
-export const canStore = async (_size: number): Promise<boolean> => false;
-
-/** Browsers: lists the parts of disks that conversions left in the browser's storage. Node has none. */
-export const leftovers = async (): Promise<never[]> => [];
-
-/** Browsers: removes temporary files of closed tabs. In Node, it does nothing. */
-export const removeLeftovers = async (): Promise<void> => {};
 
 /** Lists the kinds of targets. Node has all of its kinds everywhere. */
 export const targets = async (): Promise<TargetKind[]> => [{ name: 'path' }, { name: 'stream' }, { name: 'target' }];

@@ -264,8 +264,8 @@ test('the image itself, or a companion, is refused as the output', async ({ apiP
             const source = given === 'handle' ? mine : await mine.getFile();
             const image =
               role === 'image'
-                ? await window.decant.open(source, { format: 'raw' })
-                : await window.decant.open(other, { format: 'raw', companions: [source] });
+                ? await window.decant.open(source, { inputFormat: 'raw' })
+                : await window.decant.open(other, { inputFormat: 'raw', companions: [source] });
             const outputs = { handle: mine, folder: { folder: root, name: 'mine.raw' }, opfs: { opfs: 'mine.raw' } };
             const ended = await image.convert(outputs[target]).then(
               () => ({ kind: 'done', message: '' }),
@@ -291,7 +291,7 @@ test('an image emptied by the dialog is reported as such, and stays', async ({ a
     const ended = await page.evaluate(async (given) => {
       const root = await navigator.storage.getDirectory();
       const mine = await root.getFileHandle('mine.raw');
-      const image = await window.decant.open(given === 'handle' ? mine : await mine.getFile(), { format: 'raw' });
+      const image = await window.decant.open(given === 'handle' ? mine : await mine.getFile(), { inputFormat: 'raw' });
       // As by the save dialog when an existing file is chosen.
       const writable = await mine.createWritable();
       await writable.close();
@@ -338,7 +338,7 @@ test('a stream that fails or hangs, and one whose disk cannot be read', async ({
       async ({ fault, format }) => {
         const cause = new Error('the far side is gone');
         const seen: string[] = [];
-        const image = await window.decant.open(window.file, { format });
+        const image = await window.decant.open(window.file, { inputFormat: format });
         const abort = new AbortController();
         const hang = () => {
           setTimeout(() => abort.abort());
@@ -431,8 +431,14 @@ for (const [engine, details] of ENGINES) {
       qemuImg('create', '-q', '-f', 'qcow2', path, '200G');
       execFileSync('qemu-io', ['-c', 'write -q -P 1 199G 1M', path]);
       await giveFile(page, path);
-      expect(await page.evaluate(() => window.decant.canStore(100_000_000))).toBe(true);
-      expect(await page.evaluate(() => window.decant.canStore(200 * 2 ** 30))).toBe(false);
+      for (const [size, expected] of [
+        [100_000_000, true],
+        [200 * 2 ** 30, false],
+      ]) {
+        const kinds = await page.evaluate((size) => window.decant.targets({ size }), size as number);
+        const stored = kinds.filter(({ name }) => name === 'opfs' || name === 'download');
+        expect(stored.map(({ fits }) => fits)).toEqual([expected, expected]);
+      }
       await fill(page, { 'old.raw': 'precious' });
       for (const name of ['out.raw', 'old.raw', 'handle']) {
         const ended = await page.evaluate(

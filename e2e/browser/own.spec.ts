@@ -221,7 +221,7 @@ test(
       page.evaluate(async () => {
         const source = { size: 512, read: async (_: number, length: number) => new Uint8Array(length) };
         try {
-          await (await window.decant.open(source, { format: 'raw' })).close();
+          await (await window.decant.open(source, { inputFormat: 'raw' })).close();
           return undefined;
         } catch (thrown) {
           return String(thrown);

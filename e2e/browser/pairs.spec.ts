@@ -66,7 +66,7 @@ async function registered(page: Page): Promise<Record<'format' | 'writer', strin
     const image = await window.decant.open(window.file);
     const writer = [...image.formats.map(({ name }) => name), ...Object.keys(window.pairs.FORMS)];
     await image.close();
-    const unknown = await window.decant.open(window.file, { format: '?' }).catch(({ message }: Error) => message);
+    const unknown = await window.decant.open(window.file, { inputFormat: '?' }).catch(({ message }: Error) => message);
     return { unknown: String(unknown), writer };
   });
   return { format: pairsOf(unknown.split('choose one of ')[1]!.split(', ')), writer };

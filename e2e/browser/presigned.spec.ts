@@ -59,7 +59,7 @@ async function upload(page: Page, size: number) {
       });
       const cancel = new AbortController();
       Object.assign(globalThis, { cancelUpload: () => cancel.abort() });
-      const image = await open(new Blob([new Uint8Array(size).fill(7)]), { format: 'raw' });
+      const image = await open(new Blob([new Uint8Array(size).fill(7)]), { inputFormat: 'raw' });
       try {
         await image.convert(target, { signal: cancel.signal });
         return { end: (await post(`/${id}/complete`, {})) as unknown, sent: target.network!.sent, kind: undefined };

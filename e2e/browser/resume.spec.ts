@@ -388,7 +388,7 @@ for (const [what, { change, goesOn }] of Object.entries(CHANGED)) {
   });
 }
 
-/** The result of `kept` for a conversion of `window.file`. */
+/** The result of `resumable` for a conversion of `window.file`. */
 const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = false): Promise<number | undefined> =>
   page.evaluate(
     async ({ output, state, format, discards }) => {
@@ -397,7 +397,7 @@ const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = fal
         new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
       const own = { size: file.size, name: file.name, read, ...(state === 'none' ? {} : { state: state! }) };
       const image = await window.decant.open(state === undefined ? file : own);
-      const found = await image.kept(output, { format });
+      const found = await image.resumable(output, { format });
       if (discards) await found!.discard();
       await image.close();
       return found?.guestDone;

@@ -54,7 +54,7 @@ const convert = (page: Page, asked: Asked): Promise<Ended> =>
       close: () => called('close'),
       abort: ({ kind }: Error & { kind?: string }) => called(`abort: ${kind}`),
     };
-    const image = await window.decant.open(window.file, { engine, workers: 2, ...(isRaw && { format: 'raw' }) });
+    const image = await window.decant.open(window.file, { engine, workers: 2, ...(isRaw && { inputFormat: 'raw' }) });
     const onProgress = ({ phase }: { phase: string }) => {
       if (phase !== phases.at(-1)) phases.push(phase);
       if (phase === cancelIn) setTimeout(() => abort.abort());

@@ -64,7 +64,7 @@ async function convert(page: Page, kind: Kind, origin: string, size = MIB): Prom
         'block blob': () => upload.azureBlockBlobTarget({ url: `${origin}/azure/disk?sig=x` }),
         put: () => upload.putTarget({ url: `${origin}/put/disk` }),
       };
-      const image = await open(new Blob([disk]), { format: 'raw' });
+      const image = await open(new Blob([disk]), { inputFormat: 'raw' });
       try {
         await image.convert(targets[kind](), { format: kind === 'page blob' ? 'vpc' : 'raw' });
         return '';

@@ -118,7 +118,7 @@ test('in Node: a cancel leaves nothing', { tag: '@long' }, async () => {
   const output = emptyOutput(app);
   const task = { calls: [['open-image', images.heavy()], ...SAVE], files: { output }, cancels: true };
   const { replies, done } = drive(app, task);
-  expect(replies.at(-1)).toMatchObject({ error: { name: 'DecantError', kind: 'cancelled' } });
+  expect(replies.at(-1)).toMatchObject({ error: { name: 'AbortError', kind: 'cancelled' } });
   expect(done).toBe(1);
   expect(readdirSync(dirname(output))).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { cli, decant, program, run } from '../support/command.js';
 import { diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 
-const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
+const VMDK = ['-O', 'vmdk'];
 const VHD = ['-O', 'vpc', '-o', 'subformat=dynamic'];
 
 interface Made {
@@ -175,8 +175,7 @@ for (const [what, args, details] of [
 
 // (arguments, exit code, a part of the message)
 for (const [args, status, part] of [
-  [['-O', 'vmdk', 'KINDS', 'out'], 2, 'The output format vmdk requires the option -o subformat=streamOptimized ('],
-  [['-c', 'KINDS', 'out.vmdk'], 2, 'The output format vmdk requires the option -o subformat=streamOptimized ('],
+  [['-O', 'vmdk', '-o', 'subformat=monolithicFlat', 'KINDS', 'out'], 2, 'is always streamOptimized'],
   [
     ['-O', 'vmdk', '-o', 'subformat=monolithicSparse', 'KINDS', 'out'],
     2,
@@ -243,7 +242,10 @@ for (const [args, plain] of [
 for (const [args, listed] of [
   [['-o', 'help'], 'The output format raw has no options\n'],
   [['-O', 'vpc', '-o', '?'], 'subformat=fixed|dynamic (default: fixed)\nforce_size=on (default: on)\n'],
-  [['-O', 'vmdk', '-o', 'help'], 'subformat=streamOptimized (required)\nadapter_type=lsilogic|buslogic|ide|legacyESX'],
+  [
+    ['-O', 'vmdk', '-o', 'help'],
+    'subformat=streamOptimized (default: streamOptimized)\nadapter_type=lsilogic|buslogic|ide|legacyESX',
+  ],
 ] as const) {
   test(`lists the options and converts nothing: ${args.join(' ')}`, ({ folder }) => {
     for (const files of [[], [images.kinds(), join(folder, 'out')]]) {
@@ -268,7 +270,7 @@ test('the API chooses options, and lists those that it recommends', ({ folder })
   expect(seen).toEqual([
     ['raw', {}, true, true],
     ['qcow2', { compress: 'on' }, false, false],
-    ['vmdk', { subformat: 'streamOptimized' }, true, false],
+    ['vmdk', {}, true, false],
     ['vpc', {}, true, true],
     ['vhdx', {}, false, false],
     ['vdi', {}, false, false],

@@ -14,7 +14,7 @@ for (const name of OUTPUT_NAMES) {
     const tag = firmware === 'BIOS' || BY_UEFI.includes(name) ? '@full' : '@long';
     test(`${name}: a virtual machine starts by ${firmware}`, { tag }, async ({ folder }) => {
       const path = join(folder, 'out');
-      const image = await decant.open(bootable(), { format: 'raw' });
+      const image = await decant.open(bootable(), { inputFormat: 'raw' });
       await image.convert(path, OUTPUTS[name]);
       await image.close();
       const { status, stdout, stderr } = startGuest(diskOf(path, OUTPUTS[name].format), firmware, folder);

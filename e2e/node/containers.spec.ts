@@ -348,8 +348,8 @@ test('streams of Node and file handles in a program', ({ folder }) => {
      const handle = await open(args[1]);
      // Node drains the output of an ended process, so each begins when it is read.
      const inputs = {
-       file: () => [createReadStream('disk'), { format: 'raw' }],
-       request: () => [answer, { format: 'raw' }],
+       file: () => [createReadStream('disk'), { inputFormat: 'raw' }],
+       request: () => [answer, { inputFormat: 'raw' }],
        process: () => [spawn('gzip', ['-c', 'disk']).stdout, {}],
        handle: () => [handle, {}],
      };
@@ -361,7 +361,7 @@ test('streams of Node and file handles in a program', ({ folder }) => {
        seen.push([image.info.format, (await image.convert(name)).virtualSize]);
        await image.close();
      }
-     const image = await decant.open(createReadStream('missing'), { format: 'raw' });
+     const image = await decant.open(createReadStream('missing'), { inputFormat: 'raw' });
      const failed = await image.convert('out').catch((error) => error);
      await image.close();
      seen.push([failed.kind, failed.cause.code]);
@@ -402,7 +402,7 @@ test('a stream in a program', ({ folder }) => {
        if (pulled++ < 3) controller.enqueue(new Uint8Array(1 << 20));
        else controller.error(new Error('the line was cut'));
      } });
-     const other = await decant.open(failing, { format: 'raw' });
+     const other = await decant.open(failing, { inputFormat: 'raw' });
      seen.push(await told(other.convert(args[1] + '2')));
      await other.close();
      const words = new ReadableStream({ start: (controller) => controller.enqueue('text') });
@@ -412,7 +412,7 @@ test('a stream in a program', ({ folder }) => {
      // It is asked for bytes, and has none.
      const pull = () => void setImmediate(() => stop.abort());
      const waiting = new ReadableStream({ pull, cancel: () => void (cancelled += 1) }, { highWaterMark: 0 });
-     const silent = await decant.open(waiting, { format: 'raw' });
+     const silent = await decant.open(waiting, { inputFormat: 'raw' });
      seen.push((await told(silent.convert(args[1] + '3', { signal: stop.signal })))[0]);
      await silent.close();
      seen.push(cancelled);

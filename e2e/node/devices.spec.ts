@@ -99,7 +99,7 @@ test('a raw disk on a device is read whole', ({ folder }) => {
     expect(decant('convert', '-f', 'raw', device, out).status).toBe(0);
     execFileSync('cmp', [out, file]);
     const result = program<{ sourceVerified: boolean; notices: { code: string }[]; safety: { code: string }[] }>(
-      `const image = await decant.open(args[0], { format: 'raw' });
+      `const image = await decant.open(args[0], { inputFormat: 'raw' });
        const { sourceVerified, notices } = await image.convert(args[1]);
        console.log(JSON.stringify({ sourceVerified, notices, safety: image.info.safety }));
        await image.close();`,

@@ -30,11 +30,13 @@ const fsverity = (path: string): string =>
 const silent = (stdout: string, status = 0) => ({ status, stdout, stderr: '' });
 
 test('every format has the digests of its disk', async ({ folder }) => {
-  const names = (await failure(decant.open(images.kinds(), { format: '?' }))).split('choose one of ')[1]!.split(', ');
+  const names = (await failure(decant.open(images.kinds(), { inputFormat: '?' })))
+    .split('choose one of ')[1]!
+    .split(', ');
   const raw = join(folder, 'disk.raw');
   for (const name of pairsOf(names)) {
     const options = {
-      ...(pairs.SAID.includes(name) && { format: name }),
+      ...(pairs.SAID.includes(name) && { inputFormat: name }),
       ...(pairs.LOCKED.includes(name) && { password: pairs.PASSWORD }),
     };
     await closing(await decant.open(pair(name), options), async (image) => {

@@ -237,7 +237,7 @@ test('the API lists the disks, and opens one', async ({ folder }) => {
     const image = await decant.open(input, { disk: 2 });
     expect(image.members).toEqual(members);
     const { virtualSize } = image.info;
-    expect(Buffer.from(await (image as Decant.Image).read(0, virtualSize!)).equals(disks[1])).toBe(true);
+    expect(Buffer.from(await (image as Decant.DiskImage).read(0, virtualSize!)).equals(disks[1])).toBe(true);
     await image.close();
   }
   await server.close();

@@ -53,12 +53,12 @@ async function expectCancelled(call: Promise<unknown>, reached: Promise<unknown>
   await reached;
   await decant.dispose();
   expect(await failed).toMatchObject({ kind: 'cancelled' });
-  const image = await decant.open(new Uint8Array(SIZE), { format: 'raw' });
+  const image = await decant.open(new Uint8Array(SIZE), { inputFormat: 'raw' });
   await image.close();
 }
 
 test('open, before its sources are open', async () => {
-  const opening = decant.open(new Uint8Array(SIZE), { format: 'raw' });
+  const opening = decant.open(new Uint8Array(SIZE), { inputFormat: 'raw' });
   await expectCancelled(opening, Promise.resolve());
 });
 
@@ -100,11 +100,11 @@ for (const [what, call] of [
   ['readable', (image) => image.readable().getReader().read()],
   ['convert', (image, folder) => image.convert(join(folder, 'out.raw'))],
   ['convert to a stream', (image) => image.convert(new WritableStream())],
-] as [what: string, call: (image: Decant.Image, folder: string) => Promise<unknown>][]) {
+] as [what: string, call: (image: Decant.DiskImage, folder: string) => Promise<unknown>][]) {
   test(what, async ({ folder }) => {
     const { source, whenReached, hold, release } = heldSource();
     hold(false);
-    const image = await decant.open(source, { format: 'raw' });
+    const image = await decant.open(source, { inputFormat: 'raw' });
     if (image.streamed) throw new Error('it is read in order');
     hold(true);
     await expectCancelled(call(image, folder), whenReached);

@@ -1,17 +1,22 @@
 // Parts of an error: a cause with details, and the cancelled operation.
 
 import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import * as decant from '../../dist/node.js';
+import { putTarget } from '../../dist/upload.js';
 import { closing } from '../support/closing.js';
 import { images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { fileSource } from '../support/own.mjs';
 
+const MIB = 1 << 20;
+
 /** Opens an image and runs `work` with it. */
 async function using(
   path: string,
-  work: (image: decant.Image) => Promise<unknown>,
+  work: (image: decant.DiskImage) => Promise<unknown>,
   options?: decant.OpenOptions,
 ): Promise<unknown> {
   return closing(await decant.open(path, options), work);
@@ -76,27 +81,71 @@ for (const [language, sentence] of [
   });
 }
 
-// Before it begins, and while a source does not answer.
-for (const [call, begun, sentence] of [
-  ['open', (_image, source, signal) => decant.open(source, { signal }), 'Opening the image was cancelled'],
-  ['unlock', (image, _source, signal) => image.unlock({ signal }), 'Unlocking the image was cancelled'],
-  ['map', (image, _source, signal) => image.map({ signal }).next(), 'Reading the map was cancelled'],
-  ['read', (image, _source, signal) => image.read(0, 512, { signal }), 'Reading the disk was cancelled'],
+/** Accepts connections, and calls `asked` for each; answers nothing. */
+async function silentServer(asked: () => void): Promise<{ url: string; close(): void }> {
+  const server = createServer(() => asked());
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/disk.raw`;
+  return {
+    url,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** What a call is begun with: an image whose source does not answer, that source, an address of a server that does not, and a signal. */
+interface Held {
+  image: decant.DiskImage;
+  source: decant.Source;
+  url: string;
+  signal: AbortSignal;
+  /** Called when the call waits for an answer. */
+  asked: () => void;
+}
+
+async function upload({ url, signal }: Held): Promise<unknown> {
+  return closing(await decant.open(new Uint8Array(MIB), { inputFormat: 'raw' }), (image) =>
+    image.convert(putTarget({ url }), { signal }),
+  );
+}
+
+const CALLS: [call: string, begin: (held: Held) => Promise<unknown>, what: string][] = [
+  ['open', ({ source, signal }) => decant.open(source, { signal }), 'Opening the image'],
+  ['open of a URL', ({ url, signal }) => decant.open(url, { signal }), 'Opening the image'],
+  ['httpSource', ({ url, signal }) => decant.httpSource(url, { signal }), 'Opening the file'],
+  ['unlock', ({ image, signal }) => image.unlock({ signal }), 'Unlocking the image'],
+  ['map', ({ image, signal }) => image.map({ signal }).next(), 'Reading the map'],
+  ['read', ({ image, signal }) => image.read(0, 512, { signal }), 'Reading the disk'],
+  ['readable', ({ image, signal }) => image.readable({ signal }).getReader().read(), 'Reading the disk'],
+  ['measure', ({ image, signal }) => image.measure({ format: 'qcow2', signal }), 'Measuring the output'],
+  ['check', ({ image, signal }) => image.check({ deep: true, signal }), 'Checking the image'],
+  ['compare', ({ image, signal }) => image.compare(image, { signal }), 'Comparing the disks'],
+  ['digest', ({ image, signal }) => image.digest({ signal }), 'Computing the digest'],
+  ['convert', ({ image, signal }) => image.convert(new WritableStream(), { signal }), 'The conversion'],
+  ['an upload', upload, 'The conversion'],
   [
-    'readable',
-    (image, _source, signal) => image.readable({ signal }).getReader().read(),
-    'Reading the disk was cancelled',
+    'sha256',
+    ({ signal, asked }) => decant.sha256(new Blob([new Uint8Array(4 * MIB)]), { signal, onProgress: asked }),
+    'Computing the digest',
   ],
-  [
-    'convert',
-    (image, _source, signal) => image.convert(new WritableStream(), { signal }),
-    'The conversion was cancelled',
-  ],
-] satisfies [string, (image: decant.Image, source: decant.Source, signal: AbortSignal) => Promise<unknown>, string][]) {
-  test(`a cancel says what was cancelled: ${call}`, async () => {
-    const file = await fileSource(call === 'unlock' ? images.luks() : images.plain());
-    let hangs = false;
+];
+
+// (reason, name, code, end of the message)
+const REASONS: [reason: unknown, name: string, code: string, end: string][] = [
+  [undefined, 'AbortError', 'cancelled', 'was cancelled'],
+  [new DOMException('It took too long', 'TimeoutError'), 'TimeoutError', 'timed-out', 'took longer than its time-out'],
+  [new Error('mine'), 'DecantError', 'cancelled', 'was cancelled'],
+];
+
+// Before it begins, and while a source or server does not answer.
+for (const [call, begin, what] of CALLS) {
+  test(`a cancel says what was cancelled, and why: ${call}`, async () => {
     let asked = () => {};
+    const file = await fileSource(call === 'unlock' ? images.luks() : images.plain());
+    const server = await silentServer(() => asked());
+    let hangs = false;
     const source: decant.Source = {
       size: file.size,
       read: (offset, length, options) => {
@@ -105,26 +154,28 @@ for (const [call, begun, sentence] of [
         return new Promise(() => {});
       },
     };
-    const image = await decant.open(source, { password: 'wrong' });
-    hangs = true;
-    const seen: string[] = [];
-    for (const abortAt of ['once', 'later']) {
-      const abort = new AbortController();
-      const waits = new Promise<void>((resolve) => {
-        asked = resolve;
-      });
-      if (abortAt === 'once') abort.abort();
-      const ended = begun(image as decant.Image, source, abort.signal).catch(
-        ({ kind, message }: decant.DecantError) => {
-          seen.push(`${kind}: ${message}`);
-        },
-      );
-      if (abortAt === 'later') await waits;
-      abort.abort();
-      await ended;
+    for (const [reason, name, code, end] of REASONS) {
+      for (const isLate of [false, true]) {
+        hangs = false;
+        const image = (await decant.open(source, { password: 'wrong' })) as decant.DiskImage;
+        hangs = true;
+        const abort = new AbortController();
+        const waits = new Promise<void>((resolve) => {
+          asked = resolve;
+        });
+        if (!isLate) abort.abort(reason);
+        const held = { image, source, url: server.url, signal: abort.signal, asked: () => asked() };
+        const ended = begin(held).catch((thrown: unknown) => thrown);
+        if (isLate) await waits;
+        abort.abort(reason);
+        const error = (await ended) as decant.DecantError;
+        expect(error).toMatchObject({ name, kind: 'cancelled', code, message: `${what} ${end}` });
+        expect(error.cause).toBe(abort.signal.reason);
+        expect([decant.DecantError.is(error), decant.DecantError.is(error.toJSON())]).toEqual([true, true]);
+        await image.close();
+      }
     }
-    await image.close();
     await file.close();
-    expect(seen).toEqual(Array(2).fill(`cancelled: ${sentence}`));
+    server.close();
   });
 }

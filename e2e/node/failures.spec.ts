@@ -100,8 +100,8 @@ for (const { what, image, companion, password, end, details } of FAILURES) {
   test(`the package, to convert and to map: ${what}`, async ({ folder }) => {
     const [path, output] = [image(folder), join(folder, 'out.raw')];
     for (const work of [
-      (opened: decant.Image) => opened.convert(output),
-      (opened: decant.Image) => opened.map().next(),
+      (opened: decant.DiskImage) => opened.convert(output),
+      (opened: decant.DiskImage) => opened.map().next(),
     ]) {
       const fail = async () => {
         const options = {

@@ -33,7 +33,7 @@ const OUTPUTS: Record<string, Output> = {
   },
   'compressed qcow2, largest clusters': { format: 'qcow2', formatOptions: { compress: 'on', cluster_size: '2M' } },
   'qcow2 compressed by zstd': { format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
-  'streamOptimized VMDK': { format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+  'streamOptimized VMDK': { format: 'vmdk', formatOptions: {} },
   'dynamic VHDX': { format: 'vhdx', formatOptions: {} },
   'fixed VHDX': { format: 'vhdx', formatOptions: { subformat: 'fixed' } },
   'dynamic VHDX, larger blocks': { format: 'vhdx', formatOptions: { block_size: '8M' } },
@@ -113,7 +113,7 @@ for (const [name, disk] of Object.entries(DISKS)) {
     async ({ folder, readers }) => {
       const { image: source, raw } = disk(folder);
       const size = Math.ceil(statSync(raw).size / SECTOR) * SECTOR;
-      const image = await decant.open(source, source === raw ? { format: 'raw' } : {});
+      const image = await decant.open(source, source === raw ? { inputFormat: 'raw' } : {});
       for (const [output, { format, formatOptions, most = size }] of Object.entries(OUTPUTS)) {
         if (size > most) continue;
         const path = join(folder, output);

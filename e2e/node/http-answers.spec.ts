@@ -84,14 +84,14 @@ const CHANGED = /^source: .*the file (was changed|changed on the server) while i
 test('a file that is written to while the last answers come is not taken for one state', async ({ folder }) => {
   remote = await serveWhileWritten(8 * MIB - OPENED);
   const output = join(folder, 'out.raw');
-  expect(await converted(decant.httpSource(remote.url), output, { format: 'raw' })).toMatch(CHANGED);
+  expect(await converted(decant.httpSource(remote.url), output, { inputFormat: 'raw' })).toMatch(CHANGED);
   expect(existsSync(output)).toBe(false);
 });
 
 test('a stream of the disk fails where the file is written to while the last answer comes', async () => {
   remote = await serveWhileWritten(MIB);
-  const image = (await decant.open(await decant.httpSource(remote.url), { format: 'raw' })) as Decant.Image;
-  expect(await failure(new Response(image.readable({ start: 7 * MIB })).arrayBuffer())).toMatch(CHANGED);
+  const image = (await decant.open(await decant.httpSource(remote.url), { inputFormat: 'raw' })) as Decant.DiskImage;
+  expect(await failure(new Response(image.readable({ offset: 7 * MIB })).arrayBuffer())).toMatch(CHANGED);
   await image.close();
 });
 
@@ -146,7 +146,7 @@ for (const coding of ['zstd', 'compress', 'x-other']) {
       },
     });
     const output = join(folder, 'out.raw');
-    expect(await converted(remote.url, output, { format: 'raw' })).toContain(`encoded as ${coding}`);
+    expect(await converted(remote.url, output, { inputFormat: 'raw' })).toContain(`encoded as ${coding}`);
     expect(existsSync(output)).toBe(false);
   });
 }
@@ -154,7 +154,7 @@ for (const coding of ['zstd', 'compress', 'x-other']) {
 test('a whole file that is shorter than its length, by a fetch that does not notice', FULL, async ({ folder }) => {
   const fetch = async () => new Response(new Uint8Array(1000), { headers: { 'Content-Length': '5000' } });
   const source = decant.httpSource('http://localhost/disk', { patience: 0.1, fetch: fetch as Decant.Fetch });
-  expect(await converted(source, join(folder, 'out.raw'), { format: 'raw' })).toContain('the connection broke');
+  expect(await converted(source, join(folder, 'out.raw'), { inputFormat: 'raw' })).toContain('the connection broke');
 });
 
 test('headers that never come, or not at once', FULL, async ({ folder }) => {
@@ -283,7 +283,7 @@ test('one server is asked for little at once, however many images share a limit'
     underWay -= 1;
   };
   remote = await serveFile(file, { before });
-  const convert = (name: string) => converted(remote!.url, join(folder, name), { format: 'raw', limit });
+  const convert = (name: string) => converted(remote!.url, join(folder, name), { inputFormat: 'raw', limit });
   expect(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(convert))).toEqual(Array(6).fill('nothing failed'));
   expect(readFileSync(join(folder, 'd')).equals(file)).toBe(true);
   expect(most).toBe(6);
@@ -296,9 +296,9 @@ test('an image is opened while others of the same server are read', FULL, async 
   const before = ({ length }: { length: number }) =>
     isHeld && length > 16 ? new Promise<void>((go) => held.push(go)) : undefined;
   remote = await serveFile(file, { before: () => before(remote!.asked) });
-  const work = ['a', 'b'].map((name) => converted(remote!.url, join(folder, name), { format: 'raw' }));
+  const work = ['a', 'b'].map((name) => converted(remote!.url, join(folder, name), { inputFormat: 'raw' }));
   await expect.poll(() => held.length).toBeGreaterThan(0);
-  const opening = decant.open(remote.url, { format: 'raw' });
+  const opening = decant.open(remote.url, { inputFormat: 'raw' });
   isHeld = false;
   for (const go of held) go();
   const image = await opening;
@@ -375,7 +375,7 @@ test('a time-out signal without other references ends a conversion', () => {
      const { runInNewContext } = await import('node:vm');
      setFlagsFromString('--expose_gc');
      const collecting = setInterval(runInNewContext('gc'), 20);
-     const image = await decant.open(new Uint8Array(1 << 20), { format: 'raw' });
+     const image = await decant.open(new Uint8Array(1 << 20), { inputFormat: 'raw' });
      const target = { write: () => new Promise(() => {}), hole: () => new Promise(() => {}), async close() {}, async abort() {} };
      const late = setTimeout(() => process.exit(3), 60_000);
      await image.convert(target, { signal: AbortSignal.timeout(200) }).catch(({ kind }) => console.log(JSON.stringify(kind)));

@@ -76,7 +76,7 @@ test('a small file, and an empty one', async ({ folder }) => {
   )) {
     remote = await serveFile(bytes);
     const output = join(folder, 'out.raw');
-    await convert(remote.url, output, { format: 'raw' });
+    await convert(remote.url, output, { inputFormat: 'raw' });
     expect(readFileSync(output).equals(bytes)).toBe(true);
     await remote.close();
   }
@@ -222,12 +222,12 @@ for (const hasLength of [true, false]) {
       remote = await serveWhole(disk, { hasLength });
       const output = join(folder, 'out.raw');
       if (hasLength) {
-        await convert(await decant.httpSource(remote.url), output, { format: 'raw' });
+        await convert(await decant.httpSource(remote.url), output, { inputFormat: 'raw' });
         expect(Buffer.compare(readFileSync(output), disk)).toBe(0);
         remote.asked.length = 0;
       }
       let network: Decant.Progress['network'];
-      const image = await decant.open(remote.url, { format: 'raw' });
+      const image = await decant.open(remote.url, { inputFormat: 'raw' });
       expect(image.info.name).toBe('disk.qcow2');
       const result = await image.convert(output, { onProgress: (progress) => (network = progress.network) });
       await image.close();
@@ -257,7 +257,7 @@ test('a server of whole files: what cannot be read in order, or not from an addr
 test('a server of whole files that breaks off', async ({ folder }) => {
   remote = await serveWhole(largeDisk(), { breaksAt: 65 * MIB });
   const output = join(folder, 'out.raw');
-  const told = await failure(convert(remote.url, output, { format: 'raw' }));
+  const told = await failure(convert(remote.url, output, { inputFormat: 'raw' }));
   expect(told).toBe(
     'source: Could not read the image: the connection broke; the server sends only whole files, so reading cannot continue from there',
   );

@@ -161,7 +161,7 @@ for (const [chosen, tag] of [
       bytes[1000]! ^= 1;
       writeFileSync(other, bytes);
       const asked = new Set<Judge>();
-      const image = await decant.open(disk, { format: 'raw' });
+      const image = await decant.open(disk, { inputFormat: 'raw' });
       for (const name of OUTPUT_NAMES) {
         const of = JUDGES_OF[name].filter((judge) => judge in judges);
         if (of.length === 0) continue;
@@ -194,7 +194,7 @@ for (const [format, judge, details] of [
   test(`${judge} finds damage`, details, async ({ folder, readers }) => {
     const [disk, path] = [join(folder, 'disk.raw'), join(folder, 'out')];
     writeFileSync(disk, content());
-    const image = await decant.open(disk, { format: 'raw' });
+    const image = await decant.open(disk, { inputFormat: 'raw' });
     await image.convert(path, { format });
     await image.close();
     const file = openSync(path, 'r+');
@@ -209,7 +209,7 @@ if (existsSync(GOVMOMI)) {
   test('govmomi imports an OVA into its simulated vCenter', FULL, async ({ folder }) => {
     const [disk, path] = [join(folder, 'disk.raw'), join(folder, 'machine.ova')];
     writeFileSync(disk, content());
-    const image = await decant.open(disk, { format: 'raw' });
+    const image = await decant.open(disk, { inputFormat: 'raw' });
     await image.convert(path, { format: 'ova', formatOptions: { cpus: '4', memory: '3G', firmware: 'efi' } });
     await image.close();
     const { stdout } = run(GOVMOMI, [path]);

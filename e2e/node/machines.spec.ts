@@ -107,7 +107,7 @@ test('the disks of a machine in a snapshot', async ({ folder }) => {
   });
   const companions = ['system.vmdk', 'data.vmdk', 'data-000001.vmdk', 'vm.vmsd'].map((name) => join(vm, name));
   const image = await decant.open(config, { companions, disk: 2 });
-  expect(image.info.snapshots).toMatchObject([{ id: '3', name: 'Before', dateSeconds: 0 }]);
+  expect(image.info.snapshots).toMatchObject([{ id: '3', name: 'Before', date: 0 }]);
   await image.close();
   rmSync(join(vm, 'vm.vmsd'));
   expect(command('info', vm).stdout).not.toContain('Snapshot list');
@@ -358,7 +358,7 @@ test('the API opens a disk of a machine', async ({ folder }) => {
       code: 'several-images',
       fields: { count: 2, machine: 'A machine', disks: [{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }] },
     });
-    const image = (await decant.open(config, { companions, disk: 2 })) as Decant.Image;
+    const image = (await decant.open(config, { companions, disk: 2 })) as Decant.DiskImage;
     expect(image.members).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk', format: 'vmdk' }]);
     expect(image.info).toMatchObject({ machine: 'A machine', format: 'vmdk', unusedCompanions: [] });
     const output = join(folder, 'api.raw');

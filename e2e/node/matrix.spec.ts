@@ -38,10 +38,10 @@ interface Way {
   info(row: Row): Promise<string>;
 }
 
-async function using<T>(row: Row, use: (image: decant.Image) => Promise<T>): Promise<T> {
+async function using<T>(row: Row, use: (image: decant.DiskImage) => Promise<T>): Promise<T> {
   const image = await decant.open(row.image, {
     companions: row.companions,
-    ...(row.raw && { format: 'raw' }),
+    ...(row.raw && { inputFormat: 'raw' }),
     ...(row.encrypted && { password: PASSWORD, assumePassword: true }),
     ...(row.snapshot && { snapshot: row.snapshot }),
   });

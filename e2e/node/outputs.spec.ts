@@ -133,8 +133,8 @@ test('the output formats of an image', () => {
   ].map((format) => expect.objectContaining({ ...format, compressed: false, resumable: false, streamable: false }));
   const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], ...plain };
   const options = [
-    { name: 'subformat', values: ['fixed', 'dynamic'], required: false },
-    { name: 'force_size', values: ['on'], required: false },
+    { name: 'subformat', default: 'fixed', values: ['fixed', 'dynamic'] },
+    { name: 'force_size', default: 'on', values: ['on'] },
   ];
   const vhd = {
     name: 'vpc',
@@ -164,8 +164,8 @@ test('the output formats of an image', () => {
     compressed: true,
     streamable: false,
     options: expect.arrayContaining([
-      { name: 'cpus', values: ['2'], other: 'a number from 1 to 65534', required: false },
-      { name: 'firmware', values: ['bios', 'efi'], required: false },
+      { name: 'cpus', default: '2', values: ['2'], other: 'a number from 1 to 65534' },
+      { name: 'firmware', default: 'bios', values: ['bios', 'efi'] },
     ]),
   });
   expect(outputs(images.kinds())).toEqual([
@@ -484,7 +484,7 @@ test.describe('compressed disks', () => {
        for (const [source, workers, memory] of [
          [args[0], 1], [args[0], 2], [args[0], 4], [args[0], 4, 32 << 20], [own, 1], [own, 3], [own, 3, 32 << 20],
        ]) {
-         const image = await decant.open(source, { format: 'raw', workers });
+         const image = await decant.open(source, { inputFormat: 'raw', workers });
          const hash = createHash('sha256');
          const output = new WritableStream({ write(piece) { hash.update(piece); } });
          await image.convert(output, { format: 'raw.gz', ...(memory && { memory }) });

@@ -207,7 +207,7 @@ test('the API converts opened images of any kind to one machine', async ({ folde
   const streamed = join(folder, 'data.raw.gz');
   writeFileSync(streamed, gzipSync(disk(5)));
   const path = join(folder, 'out.ova');
-  const system = await decant.open(disk(3), { format: 'raw', name: 'system.raw' });
+  const system = await decant.open(disk(3), { inputFormat: 'raw', name: 'system.raw' });
   const data = await decant.open(streamed);
   let asked = 0;
   const password = () => {
@@ -227,7 +227,7 @@ test('the API converts opened images of any kind to one machine', async ({ folde
   expect(asked).toBe(1);
   expectDisks(folder, path, [disk(3), disk(5), content]);
   // The images stay usable.
-  expect(Buffer.from(await (locked as Decant.Image).read(0, 512)).equals(content.subarray(0, 512))).toBe(true);
+  expect(Buffer.from(await (locked as Decant.DiskImage).read(0, 512)).equals(content.subarray(0, 512))).toBe(true);
   expect(asked).toBe(1);
   await expect(system.convert(path, { format: 'qcow2', disks: [data] })).rejects.toMatchObject({
     kind: 'usage',

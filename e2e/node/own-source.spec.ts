@@ -99,7 +99,7 @@ test('arrays that are a part of a buffer, or that cannot be moved, stay as they 
      }
      // The memory of a wasm instance, which cannot be transferred.
      const raw = { size: memory.length, read: async (offset, length) => memory.subarray(offset, offset + length) };
-     const image = await decant.open(raw, { format: 'raw' });
+     const image = await decant.open(raw, { inputFormat: 'raw' });
      await image.convert(output + '2');
      await image.close();
      kept.push(Buffer.compare(readFileSync(output + '2'), memory) === 0);
@@ -207,7 +207,7 @@ test('a source of no bytes is never read, nor is more than a source has', () => 
        return bytes.slice(offset, offset + length);
      };
      for (const source of [none, { size: bytes.length, read }]) {
-       const image = await decant.open(source, { format: 'raw' });
+       const image = await decant.open(source, { inputFormat: 'raw' });
        seen.push((await image.read(0, image.info.virtualSize)).length);
        await image.close();
      }

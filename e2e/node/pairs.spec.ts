@@ -56,7 +56,6 @@ const targetsIn = (folder: string, device: string): Record<string, () => pairs.P
 /** Options of the command that a format takes. */
 const OPTIONS: Record<string, string[]> = {
   qcow2: ['-c', '--two-pass'],
-  vmdk: ['-o', 'subformat=streamOptimized'],
   'vpc, dynamic': ['-o', 'subformat=dynamic'],
   'vhdx, fixed': ['-o', 'subformat=fixed'],
   'vdi, fixed': ['-o', 'static=on'],
@@ -87,7 +86,7 @@ async function registered(): Promise<{ format: string[]; writer: string[] }> {
   const image = await decant.open(images.kinds());
   const writer = [...image.formats.map(({ name }) => name), ...Object.keys(pairs.FORMS)];
   await image.close();
-  const unknown = await decant.open(images.kinds(), { format: '?' }).catch(({ message }: Error) => message);
+  const unknown = await decant.open(images.kinds(), { inputFormat: '?' }).catch(({ message }: Error) => message);
   return { format: pairsOf(String(unknown).split('choose one of ')[1]!.split(', ')), writer };
 }
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DecantError, type Image, type Layer, open as openImage } from '../../dist/node.js';
+import { type DecantError, type DiskImage, type Layer, open as openImage } from '../../dist/node.js';
 import { cli, decant, listening, run, start } from '../support/command.js';
 import { CHAIN_PASSWORDS, hashFile, images, PASSWORD } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -131,7 +131,7 @@ async function openChain(password: (layer: Layer, call: number) => unknown) {
   const { top, base } = images.lockedChain();
   const names: string[] = [];
   const asked = (layer: Layer) => password(layer, names.push(layer.name.split('/').at(-1)!));
-  const image = (await openImage(top, { companions: [base], password: asked as typeof right })) as Image;
+  const image = (await openImage(top, { companions: [base], password: asked as typeof right })) as DiskImage;
   return { image, names };
 }
 
@@ -186,7 +186,7 @@ for (const user of ['password', 'onProgress']) {
       use('password');
       return PASSWORD;
     };
-    const image = (await openImage(images.luks(), { password })) as Image;
+    const image = (await openImage(images.luks(), { password })) as DiskImage;
     await image.unlock({ onProgress: () => use('onProgress') });
     const { length } = (await read)!;
     await image.close();
@@ -196,8 +196,24 @@ for (const user of ['password', 'onProgress']) {
 
 test("a caller's password stays the caller's", async () => {
   const password = Buffer.from(PASSWORD);
-  const image = (await openImage(images.luks(), { password })) as Image;
+  const image = (await openImage(images.luks(), { password })) as DiskImage;
   await image.unlock();
   await image.close();
   expect(password.toString()).toBe(PASSWORD);
+});
+
+test('what an image is stays as it was; an unlocked image has another info', async () => {
+  const image = (await openImage(images.luks(), { password: PASSWORD })) as DiskImage;
+  const { info, formats, members } = image;
+  const before = structuredClone(info);
+  expect(() => Object.assign(info.needs, { length: 0 })).toThrow(TypeError);
+  expect([info, info.needs, info.layers[0], formats, formats[0], members].every(Object.isFrozen)).toBe(true);
+  await image.read(0, 512);
+  expect(info).toEqual(before);
+  expect(image.info).toEqual({ ...before, needs: [] });
+  expect(Object.isFrozen(image.info.needs)).toBe(true);
+  const { info: after } = image;
+  await image.read(0, 512);
+  expect(image.info).toBe(after);
+  await image.close();
 });

@@ -135,7 +135,7 @@ test('small reads ask for no table twice', async ({ folder }) => {
   // Far from each other in the file, too.
   for (const at of [0, 1, 2, 3]) execFileSync('qemu-io', ['-c', `write -q -P ${at + 1} ${at}G 4M`, path]);
   remote = await serveFile(readFileSync(path));
-  const opened = (await decant.open(remote.url)) as Decant.Image;
+  const opened = (await decant.open(remote.url)) as Decant.DiskImage;
   const read = async (offset: number) => (await opened.read(offset, 512))[0];
   const counts: number[] = [];
   for (const [at, value] of [
@@ -289,7 +289,7 @@ function telling(path: string) {
   return { source, seen };
 }
 
-const listed = async (image: Decant.Image, signal?: AbortSignal) => {
+const listed = async (image: Decant.DiskImage, signal?: AbortSignal) => {
   for await (const _ of image.map(signal ? { signal } : {}));
 };
 
@@ -297,12 +297,12 @@ for (const [name, use] of [
   ['a map', (image) => listed(image)],
   ['a check', (image) => image.check({ deep: true })],
   ['a read', (image) => image.read(0, 32 * MIB)],
-] as [string, (image: Decant.Image) => Promise<unknown>][]) {
+] as [string, (image: Decant.DiskImage) => Promise<unknown>][]) {
   test(`${name} reads all ranges that it announced`, async ({ folder }) => {
     const { source, seen } = telling(ofManyTables(folder));
     const image = await decant.open(source);
     seen.last = undefined;
-    await use(image as Decant.Image);
+    await use(image as Decant.DiskImage);
     await expect.poll(() => seen.last).toEqual([]);
     expect(seen.waiting).toEqual([]);
     await image.close();
@@ -319,7 +319,7 @@ test('a map that is given up takes nothing from a conversion', async ({ folder }
   });
   // Both announce the tables that they need, and receive none.
   const cancel = new AbortController();
-  const map = listed(mapped as Decant.Image, cancel.signal);
+  const map = listed(mapped as Decant.DiskImage, cancel.signal);
   await expect.poll(() => seen.told).toBe(1);
   const output = join(folder, 'out.raw');
   const conversion = converted.convert(output);

@@ -141,7 +141,7 @@ async function convertFrom(
   const onProgress = ({ phase, guestDone }: Decant.Progress) => {
     if (phase !== 'preparing') first ??= guestDone;
   };
-  const image = await decant.open(remote.url, { format: 'raw', workers: 1 });
+  const image = await decant.open(remote.url, { inputFormat: 'raw', workers: 1 });
   try {
     const result = await image.convert(output, { resume: true, signal, onProgress });
     return { first: first!, end: 'done', result };
@@ -191,7 +191,7 @@ test('a disk that ends within a block: what was written counts once', async ({ f
   const onProgress = ({ phase }: Decant.Progress) => {
     if (phase === 'finalizing') ending.abort();
   };
-  const image = await decant.open(input, { format: 'raw' });
+  const image = await decant.open(input, { inputFormat: 'raw' });
   const cut = image.convert(output, { resume: true, signal: ending.signal, onProgress });
   await expect(cut).rejects.toMatchObject({ message: `The conversion was cancelled; ${KEPT}` });
   expect(leftOf(folder)!.guest).toBe(disk.length);
@@ -215,7 +215,7 @@ test('a local image continues as well, and one that was changed does not', async
   /** How much of the disk a conversion begins with, which is then cancelled again. */
   const begin = async () => {
     const again = await decant.open(input);
-    const before = await again.kept(output);
+    const before = await again.resumable(output);
     await again.close();
     return before!.guestDone;
   };
@@ -256,8 +256,8 @@ for (const [where, { rename, isAtOnce }] of Object.entries(MAKERS)) {
     for (const name of leftIn(folder)) renameSync(join(folder, name), join(folder, rename(name)));
     const left = keptIn(folder);
     remote.allowAll();
-    const image = await decant.open(remote.url, { format: 'raw' });
-    const guestDone = async () => (await image.kept(output))!.guestDone;
+    const image = await decant.open(remote.url, { inputFormat: 'raw' });
+    const guestDone = async () => (await image.resumable(output))!.guestDone;
     if (!isAtOnce) {
       const since = async (minutes: number) => {
         const then = Date.now() / 1000 - minutes * 60;

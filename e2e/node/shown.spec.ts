@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DecantError, type Image, type OpenOptions, open, shownText } from '../../dist/node.js';
+import { DecantError, type DiskImage, type OpenOptions, open, shownText } from '../../dist/node.js';
 import { failureText } from '../../worker/cli/failure-text.js';
 import { infoJson, infoText } from '../../worker/cli/info-report.js';
 import { escaped } from '../../worker/errors/shown.js';
@@ -48,7 +48,11 @@ async function described(image: Buffer): Promise<{ text: string; json: string | 
 }
 
 /** The errors of a conversion and a map of the image, as printed by the command; the text of an empty map. */
-async function failing(image: Buffer, options: OpenOptions, use: (opened: Image) => Promise<unknown>): Promise<string> {
+async function failing(
+  image: Buffer,
+  options: OpenOptions,
+  use: (opened: DiskImage) => Promise<unknown>,
+): Promise<string> {
   try {
     await closing(await open(image, options), use);
     return '';

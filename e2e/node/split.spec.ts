@@ -171,7 +171,7 @@ test('files that may be parts or whole ones are refused, and read by standard in
   const refused = /named as parts of one file, but each begins like a whole one/;
   const [one, two] = [join(folder, 'd.img.01'), join(folder, 'd.img.02')];
   const check = async (at: number, args: string[], disk: Buffer, what: string) => {
-    const opening = decant.open(one, { companions: [two], ...(args.length > 0 && { format: 'raw' }) });
+    const opening = decant.open(one, { companions: [two], ...(args.length > 0 && { inputFormat: 'raw' }) });
     await expect(opening, what).rejects.toMatchObject({ kind: 'usage', code: 'parts-ambiguous' });
     if (at >= BY_COMMAND) return;
     expect(command('convert', ...args, one, output), what).toMatchObject({
@@ -257,7 +257,7 @@ for (const [prefix, options, first, last] of [
     const found = (await decant.splitFiles(all)).find((parts) => all[parts[0]!] === first);
     expect(found?.map((at) => all[at])).toEqual(names);
     const companions = names.toReversed().map((name) => join(parts, name));
-    const image = (await decant.open(join(parts, first), { format: 'raw', companions })) as Decant.Image;
+    const image = (await decant.open(join(parts, first), { inputFormat: 'raw', companions })) as Decant.DiskImage;
     expect(Buffer.from(await image.read(0, disk.length)).equals(disk)).toBe(true);
     expect(image.info.safety).toMatchObject([
       { code: 'parts-unchecked', fields: { last: join(parts, last), count: names.length } },
@@ -349,7 +349,7 @@ test('the API takes parts as companions', async ({ folder }) => {
   ] as const) {
     const image = await decant.open(input, { companions, ...(name === undefined ? {} : { name }) });
     expect(image.info).toMatchObject({ format: 'vmdk', fileSize: readFileSync(vmdk).length, unusedCompanions: [] });
-    expect(Buffer.from(await (image as Decant.Image).read(0, disk.length)).equals(disk)).toBe(true);
+    expect(Buffer.from(await (image as Decant.DiskImage).read(0, disk.length)).equals(disk)).toBe(true);
     await image.close();
   }
   const wanted = { kind: 'missing-file', code: 'missing-file', fields: { file: 'd.vmdk.003', role: 'part' } };

@@ -154,7 +154,7 @@ for (const [format, target, written] of [
         target === 's3Target'
           ? upload.s3Target({ url: `${server.origin}/s3/disk`, keys })
           : upload.azurePageBlobTarget({ url: `${server.origin}/azure/disk?sig=secret` });
-      const result = await convert(disk, output, { format, spool }, { format: 'raw' });
+      const result = await convert(disk, output, { format, spool }, { inputFormat: 'raw' });
       const [object] = server.objects.values();
       writeFileSync(file, object!);
       qemuImg('compare', '-f', 'raw', '-F', format, disk, file);
@@ -291,7 +291,7 @@ test.describe('a folder that is full', () => {
   ] as const) {
     test(`fails with what to do, and nothing is left: ${format}`, async () => {
       const kept = keeping();
-      const image = await decant.open(new Uint8Array(heldDisk), { format: 'raw' });
+      const image = await decant.open(new Uint8Array(heldDisk), { inputFormat: 'raw' });
       const reads: number[] = [];
       const onProgress = ({ bytesRead }: Decant.Progress) => void reads.push(bytesRead);
       const failed = image.convert(kept.target, { format, spool, onProgress });

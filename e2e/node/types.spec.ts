@@ -31,6 +31,8 @@ const NODE = `
       return (await image.convert(target)).lostBytes;
     } catch (error) {
       if (DecantError.is(error) && error.cause instanceof Error) throw error.cause;
+      if (error instanceof Error && DecantError.is(error)) throw new Error(error.kind, error);
+      if (error instanceof DecantError && DecantError.is(error)) console.log(error.toJSON().code, error.name === 'AbortError');
       return DecantError.is(error) && error.kind === 'password' ? (await image.read(0, 512)).length : 0;
     }
   }`;
@@ -46,13 +48,15 @@ const UPLOADS = `
 
 /** What it must not do. */
 const WRONG_IN_NODE = `
-  import type { Image } from 'decant';
+  import type { DiskImage } from 'decant';
   // @ts-expect-error the private file system is one of browsers
-  export const wrong = (image: Image) => image.convert({ opfs: 'out.raw' });`;
+  export const wrong = (image: DiskImage) => image.convert({ opfs: 'out.raw' });
+  // @ts-expect-error and so are the parts that it keeps
+  export { leftovers } from 'decant';`;
 
 /** The same in browsers. */
 const BROWSER = `
-  import { canStore, configure, type Image, open } from 'decant/browser';
+  import { configure, type DiskImage, leftovers, open, targets } from 'decant/browser';
   import { DecantConverter, type DecantConverterElement, type Texts } from 'decant/element';
   import { threads } from 'decant/threads';
   export function makeConverter(): DecantConverterElement {
@@ -82,7 +86,9 @@ const BROWSER = `
     // @ts-expect-error a streamed image is read by a conversion only
     await image.read(0, 3);
     if (!image.streamed) new Blob([await image.read(image.info.virtualSize - 3, 3)]);
-    if (await canStore(3)) await image.convert({ opfs: 'a' });
+    const kinds = await targets({ size: 3 });
+    if (kinds.some(({ name, fits }) => name === 'opfs' && fits)) await image.convert({ opfs: 'a' });
+    void (await leftovers())[0]?.guestDone.toFixed();
     // @ts-expect-error paths are of Node
     await open('disk.qcow2');
     // @ts-expect-error and so is sync

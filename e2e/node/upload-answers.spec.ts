@@ -44,7 +44,7 @@ async function converted(
   options: Decant.ConvertOptions = {},
 ): Promise<string> {
   const work = async () => {
-    const image = await decant.open(input instanceof Buffer ? new Uint8Array(input) : input, { format: 'raw' });
+    const image = await decant.open(input instanceof Buffer ? new Uint8Array(input) : input, { inputFormat: 'raw' });
     try {
       await image.convert(target, options);
     } finally {

@@ -96,7 +96,7 @@ async function convert(
   target: Decant.Target,
   options: Decant.ConvertOptions = {},
 ): Promise<Decant.Result> {
-  const image = await decant.open(new Uint8Array(input), { format: 'raw' });
+  const image = await decant.open(new Uint8Array(input), { inputFormat: 'raw' });
   try {
     return await image.convert(target, options);
   } finally {

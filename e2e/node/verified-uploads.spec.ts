@@ -40,7 +40,7 @@ const TARGETS = {
 type Kind = keyof typeof TARGETS;
 
 async function convert(output: Decant.Output, options: Decant.ConvertOptions = {}): Promise<Decant.Result> {
-  const image = await decant.open(new Uint8Array(RAW), { format: 'raw' });
+  const image = await decant.open(new Uint8Array(RAW), { inputFormat: 'raw' });
   try {
     return await image.convert(output, { verify: true, ...options });
   } finally {

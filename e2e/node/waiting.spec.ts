@@ -146,7 +146,7 @@ test('an unverifiable file is reported: a server that broke off without a length
   const { origin } = new URL(url);
   const stderr = `decant: note: ${origin} does not state the size of the file, so a truncated file may go unnoticed\n`;
   expect(ended).toEqual({ status: 0, stdout: '', stderr });
-  expect(await convert(url, output, { format: 'raw' })).toMatchObject({
+  expect(await convert(url, output, { inputFormat: 'raw' })).toMatchObject({
     sourceVerified: false,
     notices: [{ code: 'unverified', message: expect.stringContaining('may go unnoticed') }],
   });

@@ -75,11 +75,11 @@ const DISK = new Uint8Array(4096);
 
 test('open', () =>
   check([
-    ['the image', (value) => decant.open(value, { format: 'raw' }), (value) => isText(value) || isObject(value)],
+    ['the image', (value) => decant.open(value, { inputFormat: 'raw' }), (value) => isText(value) || isObject(value)],
     ['the options', (value) => decant.open(DISK, value), (value) => isObject(value) || value === null],
     [
       'a companion',
-      (value) => decant.open(DISK, { format: 'raw', companions: [value] }),
+      (value) => decant.open(DISK, { inputFormat: 'raw', companions: [value] }),
       (value) => isText(value) || isObject(value),
     ],
     ...options(
@@ -90,8 +90,8 @@ test('open', () =>
         disk: (value) => isText(value) || value === 7,
         engine: isNull,
         fetch: isFunction,
-        format: isText,
         headers: isNone,
+        inputFormat: isText,
         limit: isNone,
         name: isText,
         onProgress: isFunction,
@@ -103,7 +103,7 @@ test('open', () =>
         spool: (value) => isText(value) || isBoolean(value),
         workers: (value) => value === 7 || value === null,
       },
-      (given) => decant.open(DISK, { format: 'raw', ...given }),
+      (given) => decant.open(DISK, { inputFormat: 'raw', ...given }),
     ),
   ]));
 
@@ -127,7 +127,6 @@ test('other functions of the package', () =>
     ),
     ['splitFiles', (value) => decant.splitFiles(value), isNone],
     ['splitFiles, a name', (value) => decant.splitFiles([value]), isText],
-    ['copyLifetime', (value) => decant.copyLifetime(value), (value) => value === 7],
     ['RequestLimit', (value) => new decant.RequestLimit(value), (value) => value === 7],
     ...options({ codec: isFunction, wasm: isFunction, worker: isFunction }, (given) => decant.configure(given)),
     ['contentsOf', (value) => contentsOf(value, 1000), isFunction],
@@ -165,7 +164,7 @@ test('other functions of the package', () =>
   ]));
 
 test('methods of an image', async ({ folder }) => {
-  const image = await decant.open(DISK, { format: 'raw' });
+  const image = await decant.open(DISK, { inputFormat: 'raw' });
   if (image.streamed) throw new Error('it is read in order');
   const output = join(folder, 'out.raw');
   const map = async (given: object) => {
@@ -187,9 +186,9 @@ test('methods of an image', async ({ folder }) => {
       image.measure(given),
     ),
     ...options({ onProgress: isFunction, signal: isNull }, (given) => image.unlock(given)),
-    ...options({ end: isWhole, signal: isNull, start: isWhole }, (given) => image.readable(given)),
+    ...options({ length: isWhole, offset: isWhole, signal: isNull }, (given) => image.readable(given)),
     ['convert', (value) => image.convert(value), (value) => isText(value) || isObject(value)],
-    ['kept', (value) => image.kept(value), (value) => isText(value) || isObject(value)],
+    ['resumable', (value) => image.resumable(value), (value) => isText(value) || isObject(value)],
     ...options(
       {
         bmap: isBoolean,

@@ -1,11 +1,11 @@
 // Images that are opened for one operation.
 
-import type { AnyImage, Image } from '../../dist/node.js';
+import type { AnyImage, DiskImage } from '../../dist/node.js';
 
 /** Runs `work` with the image, and closes it in any case. A streamed image refuses the methods that it lacks. */
-export async function closing<T>(image: AnyImage, work: (image: Image) => Promise<T>): Promise<T> {
+export async function closing<T>(image: AnyImage, work: (image: DiskImage) => Promise<T>): Promise<T> {
   try {
-    return await work(image as Image);
+    return await work(image as DiskImage);
   } finally {
     await image.close();
   }

@@ -19,7 +19,7 @@ export const OUTPUTS = {
   'compressed qcow2': { format: 'qcow2', formatOptions: { compress: 'on' } },
   'qcow2 of version 2': { format: 'qcow2', formatOptions: { compress: 'on', compat: '0.10' } },
   'qcow2 compressed by zstd': { format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
-  'streamOptimized VMDK': { format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+  'streamOptimized VMDK': { format: 'vmdk' },
   'fixed VHD': { format: 'vpc' },
   'dynamic VHD': { format: 'vpc', formatOptions: { subformat: 'dynamic' } },
   'dynamic VHDX': { format: 'vhdx' },

@@ -24,9 +24,9 @@ export const PASSWORD = 'correct horse';
 /** @typedef {import('../../dist/browser.js').Output | import('../../dist/node.js').Output} Output */
 /** @typedef {{ source: string; format: string; writer: string; target: string }} Row */
 /** @typedef {{ output: Output; made(size: number): Promise<Blob | undefined> }} Place */
-/** @typedef {{ name: string; recommended: Record<string, string> }} Format */
+/** @typedef {{ name: string; recommended: Readonly<Record<string, string>> }} Format */
 /** @typedef {{ convert(output: any, options: object): Promise<{ outputSize: number }> }} Converts */
-/** @typedef {Converts & { formats: Format[]; close(): Promise<void> }} Image */
+/** @typedef {Converts & { formats: readonly Format[]; close(): Promise<void> }} Image */
 /** @typedef {{ open(input: any, options?: object): Promise<Image> }} Package */
 
 /**
@@ -180,7 +180,7 @@ async function readBack({ open }, writer, output) {
   // In Node, a Blob of a file cannot be sent to workers.
   const image = await open(
     SOURCES['own object']?.(output),
-    writer.startsWith('raw.') ? { format: 'raw', unpack: true } : {},
+    writer.startsWith('raw.') ? { inputFormat: 'raw', unpack: true } : {},
   );
   try {
     /** @type {Uint8Array<ArrayBuffer>[]} */
@@ -234,7 +234,7 @@ function formOf({ formats }, writer) {
  */
 export async function convert(decant, { format, writer }, input, place, options) {
   try {
-    const said = SAID.includes(format) ? { format } : {};
+    const said = SAID.includes(format) ? { inputFormat: format } : {};
     const locked = LOCKED.includes(format) ? { password: PASSWORD } : {};
     const image = await decant.open(input, { ...options, ...said, ...locked });
     try {

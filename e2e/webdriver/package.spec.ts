@@ -23,7 +23,7 @@ test('the description of an image, and its map', async ({ session, chooseImage }
   const { info, end } = await session.run(async () => {
     const image = await window.decant.open(window.file);
     let end = 0;
-    for await (const { start, length } of image.map()) end = start === end ? start + length : Number.NaN;
+    for await (const { offset, length } of image.map()) end = offset === end ? offset + length : Number.NaN;
     await image.close();
     return { info: image.info, end };
   });

@@ -105,7 +105,7 @@ export function reopened(remedy: Remedy, opening: Opening): Opening {
   });
   switch (remedy) {
     case 'raw':
-      return { ...opening, format: 'raw' };
+      return { ...opening, inputFormat: 'raw' };
     case 'salvage':
       return all({ salvage: true });
     case 'filesAgain':

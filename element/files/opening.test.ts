@@ -46,10 +46,17 @@ test('a file that is given for a name is not also a companion under its own name
 });
 
 test('the options contain the decisions of the person and nothing else', async () => {
-  const opening = { ...begun(), companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true };
+  const opening = {
+    ...begun(),
+    companions: [],
+    inputFormat: 'raw',
+    snapshot: '1',
+    salvage: true,
+    assumePassword: true,
+  };
   opening.passwords.give('top.qcow2', 'secret');
   const { password, ...options } = await openingOptions(opening, signal);
-  expect(options).toEqual({ companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true });
+  expect(options).toEqual({ companions: [], inputFormat: 'raw', snapshot: '1', salvage: true, assumePassword: true });
   expect((password as (layer: Layer) => unknown)({ name: 'top.qcow2' } as Layer)).toBe('secret');
 });
 

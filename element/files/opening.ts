@@ -27,7 +27,7 @@ export interface DiskOpening {
   answers: Answer[];
   /** The files that the image needed when files were last given for it. */
   missing: FileNeed[];
-  format?: string;
+  inputFormat?: string;
   snapshot?: string;
   passwords: Passwords;
   /** The name for the output that the person has typed. It is never changed. */
@@ -100,7 +100,13 @@ export function imageFiles(
 }
 
 /** The fields of an opening that are options of `open` with the same name. */
-const OPTIONS = ['assumePassword', 'format', 'salvage', 'snapshot', 'spool'] as const satisfies (keyof OpenOptions)[];
+const OPTIONS = [
+  'assumePassword',
+  'inputFormat',
+  'salvage',
+  'snapshot',
+  'spool',
+] as const satisfies (keyof OpenOptions)[];
 
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */
 export async function openingOptions(opening: DiskOpening, signal: AbortSignal): Promise<OpenOptions> {

@@ -20,13 +20,13 @@ import { english } from '../texts/english.js';
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
-  canStore: () => fits.promise,
-  targets: () => kinds.promise,
+  targets: async ({ size }: { size?: number } = {}) =>
+    size === undefined ? kinds.promise : [{ name: 'opfs', fits: await fits.promise }],
 }));
 
 /** Resolves to whether the browser's storage has room for a disk. */
 let fits: Held<boolean>;
-/** The result of `targets()`. */
+/** The result of `targets()` without a size. */
 let kinds: Held<{ name: string; code?: string }[]>;
 let session: Session;
 let rest: Held;
@@ -51,8 +51,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const extent = (start: number, length: number, more: Partial<Extent> = {}): Extent => ({
-  ...{ start, length, kind: 'data', depth: 0, compressed: false, encrypted: false },
+const extent = (offset: number, length: number, more: Partial<Extent> = {}): Extent => ({
+  ...{ offset, length, kind: 'data', depth: 0, compressed: false, encrypted: false },
   ...more,
 });
 

@@ -3,7 +3,7 @@
 import {
   type AnyImage,
   type DecantError,
-  type Image,
+  type DiskImage,
   type Layer,
   type Need,
   open,
@@ -278,7 +278,7 @@ export class Opener {
   }
 
   /** Unlocks the image and describes it, or asks for the password of a layer that is still locked. */
-  async #unlock(image: Image, opening: Opening, turn: AbortSignal): Promise<void> {
+  async #unlock(image: DiskImage, opening: Opening, turn: AbortSignal): Promise<void> {
     const { passwords } = opening;
     const name = image.info.name ?? this.screen.texts.image;
     try {
@@ -358,7 +358,7 @@ const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => 
 
 /** Lists the files that were given for the image later, and that it does not use. */
 function surplusOf({ info }: AnyImage, { bundle, companions }: Opening): InputFile[] {
-  const count = (names: string[], name: string) => names.filter((one) => one === name).length;
+  const count = (names: readonly string[], name: string) => names.filter((one) => one === name).length;
   const names = companions.map(({ file }) => file.name);
   return companions.filter((input) => {
     const { name } = input.file;

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { DiskPicture } from './disk-picture.js';
 import { COLOURED_LAYERS, colourOf, gridOf, rangeOf } from './painter.js';
 
-const extent = (start: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => ({
-  ...{ start, length, kind, depth: 0, compressed: false, encrypted: false },
+const extent = (offset: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => ({
+  ...{ offset, length, kind, depth: 0, compressed: false, encrypted: false },
   ...more,
 });
 /** What the cells of two bytes at the start show. */
@@ -40,7 +40,7 @@ test('a range that a conversion could not read is lost', () => {
   // Cells of two bytes.
   const picture = new DiskPicture(8192, ['disk']);
   picture.add(extent(0, 8192, 'data', { compressed: true }));
-  picture.lose({ start: 3, length: 2, code: 'damaged', reason: 'it is damaged' });
+  picture.lose({ offset: 3, length: 2, code: 'damaged', reason: 'it is damaged' });
   expect(contents(picture, 4)).toEqual(['compressed', 'lost', 'lost', 'compressed']);
   expect(picture.legend.contents).toEqual(new Set(['compressed', 'lost']));
 });

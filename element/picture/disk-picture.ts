@@ -83,12 +83,12 @@ export class DiskPicture {
     return { contents, layers };
   }
 
-  add({ start, length, kind, compressed, depth }: Extent): void {
+  add({ offset, length, kind, compressed, depth }: Extent): void {
     const content: Content =
       kind === 'lost' ? 'lost' : kind === 'data' ? (compressed ? 'compressed' : 'data') : 'empty';
-    const end = start + length;
-    for (const cell of this.#mark(start, length, content)) {
-      const run = Math.min(end, (cell + 1) * this.#length) - Math.max(start, cell * this.#length);
+    const end = offset + length;
+    for (const cell of this.#mark(offset, length, content)) {
+      const run = Math.min(end, (cell + 1) * this.#length) - Math.max(offset, cell * this.#length);
       if (kind !== 'data' || run <= this.#runs[cell]!) continue;
       this.#runs[cell] = run;
       this.#layers[cell] = depth;
@@ -96,14 +96,14 @@ export class DiskPicture {
   }
 
   /** Adds a range that a conversion could not read. */
-  lose({ start, length }: LostRange): void {
-    this.#mark(start, length, 'lost');
+  lose({ offset, length }: LostRange): void {
+    this.#mark(offset, length, 'lost');
   }
 
   /** Adds `content` to the cells of a range, and returns them. */
-  #mark(start: number, length: number, content: Content): number[] {
+  #mark(offset: number, length: number, content: Content): number[] {
     const cells: number[] = [];
-    for (let cell = Math.floor(start / this.#length); cell * this.#length < start + length; cell += 1) {
+    for (let cell = Math.floor(offset / this.#length); cell * this.#length < offset + length; cell += 1) {
       if (RANK[content] < RANK[this.#contents[cell]!]) this.#contents[cell] = content;
       cells.push(cell);
     }

@@ -45,7 +45,7 @@ const edgeView = ({ work, share }: Scene) =>
 /** A part of the disk in the lane; the whole disk, if it has no partitions. */
 interface LanePart {
   offset: number;
-  size: number;
+  length: number;
   part?: Partition;
 }
 
@@ -53,15 +53,15 @@ function partsOf({ picture, contents }: Scene): LanePart[] {
   if (!picture) return [];
   const parts = contents?.parts ?? [];
   return parts.length > 0
-    ? parts.map((part) => ({ offset: part.offset, size: part.size, part }))
-    : [{ offset: 0, size: picture.size }];
+    ? parts.map((part) => ({ offset: part.offset, length: part.length, part }))
+    : [{ offset: 0, length: picture.size }];
 }
 
-const nameOf = ({ part, size }: LanePart, texts: AllTexts): string =>
-  part ? texts.contents.part(part) : texts.size(size);
+const nameOf = ({ part, length }: LanePart, texts: AllTexts): string =>
+  part ? texts.contents.part(part) : texts.size(length);
 
 const laneView = (one: LanePart, texts: AllTexts) =>
-  html`<span class="part" data-offset=${one.offset} data-size=${one.size}><span>${nameOf(one, texts)}</span></span>`;
+  html`<span class="part" data-offset=${one.offset} data-length=${one.length}><span>${nameOf(one, texts)}</span></span>`;
 
 function legendView(picture: DiskPicture | undefined, texts: AllTexts): TemplateResult {
   const { contents, layers } = picture?.legend ?? { contents: new Set(), layers: new Set([0]) };
@@ -86,7 +86,7 @@ const tableView = (picture: DiskPicture, parts: LanePart[], texts: AllTexts) => 
         <tr>
           <td>${nameOf(one, texts)}</td>
           <td>${texts.size(one.offset)}</td>
-          <td>${texts.percent(picture.shareOfData(one.offset, one.offset + one.size))}</td>
+          <td>${texts.percent(picture.shareOfData(one.offset, one.offset + one.length))}</td>
         </tr>
       `,
     )}
@@ -98,7 +98,7 @@ export function placeLane(figure: HTMLElement, picture: DiskPicture | undefined)
   for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]')) {
     const share = (bytes: string | undefined) => `${(Number(bytes) / picture!.size) * 100}%`;
     part.style.insetInlineStart = share(part.dataset.offset);
-    part.style.width = share(part.dataset.size);
+    part.style.width = share(part.dataset.length);
   }
   for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]'))
     part.classList.toggle('narrow', part.clientWidth < ROOM_FOR_NAME);
@@ -118,7 +118,7 @@ export function showTip(
   if (!range || !picture) return;
   const [start, end] = range;
   const { content, layer } = picture.summary(start, end);
-  const part = contents?.parts.find(({ offset, size }) => offset < end && start < offset + size);
+  const part = contents?.parts.find(({ offset, length }) => offset < end && start < offset + length);
   const name = picture.layerNames.length > 1 ? picture.layerNames[layer] : undefined;
   tip.textContent = texts.picture.cell(start, content, part, name);
   const most = figure.clientWidth - tip.offsetWidth;

@@ -104,11 +104,13 @@ function checksView(state: Step<'done'>, texts: AllTexts): TemplateResult {
 
 function factsView(state: Step<'done'>, texts: AllTexts): TemplateResult {
   const { result, target, seconds, converting, speed } = state;
+  const { copyExpires } = result;
+  const secondsLeft = copyExpires && (copyExpires.getTime() - Date.now()) / 1000;
   const method = methodOf(target);
   return facts([
     [texts.facts.disk, texts.size(result.virtualSize)],
     [texts.facts.written, texts.writtenValue(result, method)],
-    [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
+    [texts.facts.copy, secondsLeft && !state.isCopyGone ? texts.copyKept(result.outputSize, secondsLeft) : undefined],
     [texts.facts.time, texts.timeValue(seconds)],
     [texts.facts.converting, texts.convertingValue(converting, speed, method)],
     [texts.facts.method, texts.methodValue[method]],

@@ -1,15 +1,6 @@
 // One conversion of the image that is shown: from its start until its result or its failure is shown.
 
-import {
-  copyLifetime,
-  DecantError,
-  type Kept,
-  type Leftover,
-  leftovers,
-  type Output,
-  type Progress,
-  type Result,
-} from 'decant';
+import { DecantError, type Leftover, leftovers, type Output, type Progress, type Result, type Resumable } from 'decant';
 import { fail } from '../failures/failure.js';
 import { describeRemains, type StoredRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
@@ -211,7 +202,7 @@ export class Conversion {
     const finished = {
       ...shown,
       result,
-      converting: time.converting / 1000,
+      converting: time.converting,
       speed: meter.speed(),
       // The cancel came when the conversion could no longer be stopped.
       tooLate: this.#isTooLate || this.#cancel.signal.aborted,
@@ -220,12 +211,12 @@ export class Conversion {
     };
     const made = this.queue.finish(outcome, { disk, result: finished }, lostBytes > 0, notices);
     const startOf = (number: number) => totalSize(imagesIn(this.ready).slice(0, number - 1));
-    for (const range of result.lost) picture?.lose({ ...range, start: startOf(range.disk ?? 1) + range.start });
+    for (const range of result.lost) picture?.lose({ ...range, offset: startOf(range.disk ?? 1) + range.offset });
     this.screen.send(this.#turn, 'converted', { ...finished, picture, made, isCopyGone: false });
-    if (this.target.kind !== 'stored') return;
-    // The package has removed the copy by then.
+    const { copyExpires } = result;
+    if (!copyExpires) return;
     const gone = () => this.screen.update(this.#turn, 'done', { isCopyGone: true });
-    const timer = setTimeout(gone, copyLifetime(outputSize));
+    const timer = setTimeout(gone, copyExpires.getTime() - Date.now());
     this.#turn.addEventListener('abort', () => clearTimeout(timer));
   }
 
@@ -257,11 +248,11 @@ async function storedRemains(
   isCancelled: boolean,
   name: string,
 ): Promise<StoredRemains> {
-  const { kept, stored } = error.fields;
+  const { resumable, stored } = error.fields;
   if (target.kind !== 'stored') return 'nothing';
   if (typeof stored === 'number') return stored;
   if (isCancelled) return discarded(target.kept);
-  if (kept || !target.kept) return kept ? 'kept' : 'nothing';
+  if (resumable || !target.kept) return resumable ? 'kept' : 'nothing';
   // The conversion may have failed before it resumed an earlier part.
   const isOurs = ({ kind, image }: Leftover) => kind === 'download' && image === name;
   return leftovers().then(
@@ -271,7 +262,7 @@ async function storedRemains(
 }
 
 /** Discards `kept`, and returns the rest that could not be removed yet. */
-async function discarded(kept: Kept | undefined): Promise<StoredRemains> {
+async function discarded(kept: Resumable | undefined): Promise<StoredRemains> {
   try {
     await kept?.discard();
     return 'nothing';

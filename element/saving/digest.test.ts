@@ -10,7 +10,7 @@ import { converting, open, saveTo, session, step } from './saving.test-support.j
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
   leftovers: async () => [],
 }));
 

@@ -11,7 +11,7 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   splitFiles: async () => [],
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
 }));
 
 /** Gives images of disks of these sizes, which convert at once, and waits for the first one. */

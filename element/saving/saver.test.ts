@@ -1,6 +1,6 @@
 // Saving the disk of an image: questions about the place, a cancel at any time, and reports of failures.
 
-import { copyLifetime, DecantError, type Kept, type Leftover, type Progress } from 'decant';
+import { DecantError, type Leftover, type Progress, type Resumable } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import {
   fileHandle,
@@ -40,7 +40,7 @@ import {
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
   leftovers: async () => {
     if (stored instanceof Error) throw stored;
     return stored;
@@ -112,7 +112,7 @@ test('the picture of the result shows the parts that the conversion lost', async
   await open();
   await saveTo('download');
   const { end } = await converting();
-  const lost = [{ start: 2e6, length: 512, code: 'damaged', reason: 'it is damaged' }];
+  const lost = [{ offset: 2e6, length: 512, code: 'damaged', reason: 'it is damaged' }];
   end.resolve({ ...RESULT, lost, lostRanges: 1, lostBytes: 512 });
   const { picture } = await step('done');
   expect(picture?.legend.contents).toContain('lost');
@@ -385,9 +385,9 @@ test('a conversion that is complete when its element leaves the page is reported
 });
 
 /** An interrupted download: `guestDone` bytes of five million. */
-function kept(guestDone: number): Kept & { discard: ReturnType<typeof vi.fn> } {
+function kept(guestDone: number): Resumable & { discard: ReturnType<typeof vi.fn> } {
   const remains = { guestDone, discard: vi.fn(async () => Object.assign(remains, { guestDone: 0 })) };
-  return remains as unknown as Kept & { discard: ReturnType<typeof vi.fn> };
+  return remains as unknown as Resumable & { discard: ReturnType<typeof vi.fn> };
 }
 
 test('a download has the name that the browser gives to it', async () => {
@@ -399,7 +399,7 @@ test('a download has the name that the browser gives to it', async () => {
 
 test('an interrupted download is resumed', async () => {
   const remains = kept(2e6);
-  await open({ kept: async () => remains });
+  await open({ resumable: async () => remains });
   await saveTo('download');
   await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });
   session.download(true);
@@ -410,10 +410,10 @@ test('an interrupted download is resumed', async () => {
 });
 
 /** Presses Resume for what `disk.qcow2` has left in the format `vpc`, and chooses the file in an `<input>`. */
-async function resume(remains: Kept, name = 'disk.qcow2'): Promise<void> {
+async function resume(remains: Resumable, name = 'disk.qcow2'): Promise<void> {
   images.set(
     name,
-    imageOf({}, { kept: async (_, options) => (options?.format === 'vpc' ? remains : undefined), convert }),
+    imageOf({}, { resumable: async (_, options) => (options?.format === 'vpc' ? remains : undefined), convert }),
   );
   const fallback = vi.fn(() => session.takePlain([fileOf(name)]));
   session.resume(fallback);
@@ -440,7 +440,7 @@ test('an image of the name of an interrupted download asks whether to resume, if
   session.recall();
   await soon(() => expect(session.state).toMatchObject({ step: 'empty', remains: [{ resumable: { share: 0.4 } }] }));
   const remains = kept(2e6);
-  await open({ kept: async () => remains });
+  await open({ resumable: async () => remains });
   await ready({ way: 'download', asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });
   expect(conversions).toEqual([]);
 });
@@ -448,7 +448,7 @@ test('an image of the name of an interrupted download asks whether to resume, if
 test('a download that another tab has resumed is left to it', async () => {
   const [remains, none] = [kept(2e6), kept(0)];
   const found = [remains, none];
-  await open({ kept: async () => found.shift() });
+  await open({ resumable: async () => found.shift() });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
   session.download(true);
@@ -459,7 +459,7 @@ test('a download that another tab has resumed is left to it', async () => {
 });
 
 test('a download that was interrupted near its end is not called complete', async () => {
-  await open({ kept: async () => kept(5e6 - 1) });
+  await open({ resumable: async () => kept(5e6 - 1) });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume', share: 0.99 }) });
   expect(english.goOnTitle(0.99)).toContain('99%');
@@ -467,7 +467,7 @@ test('a download that was interrupted near its end is not called complete', asyn
 
 test('an interrupted download is started over', async () => {
   const remains = kept(2e6);
-  await open({ kept: async () => remains });
+  await open({ resumable: async () => remains });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
   session.download(false);
@@ -477,16 +477,16 @@ test('an interrupted download is started over', async () => {
 
 test('the part before a failure is kept and reported, the part before a cancel is not', async () => {
   const remains = kept(0);
-  await open({ kept: async () => remains });
+  await open({ resumable: async () => remains });
   await saveTo('download');
   const first = await converting();
   Object.assign(remains, { guestDone: 1e6 });
   const reason = 'The server answers 403';
-  first.end.reject(new DecantError('source', `${reason}; it is kept`, { fields: { reason, kept: true } }));
+  first.end.reject(new DecantError('source', `${reason}; it is kept`, { fields: { reason, resumable: true } }));
   expect(await step('failed')).toMatchObject({ message: 'The server answers 403.', remains: english.partKept });
   expect(remains.discard).not.toHaveBeenCalled();
   Object.assign(remains, { guestDone: 0 });
-  await open({ kept: async () => remains });
+  await open({ resumable: async () => remains });
   await saveTo('download');
   const { options, end } = await converting();
   cancelledBy(options.signal).catch(end.reject);
@@ -497,7 +497,7 @@ test('the part before a failure is kept and reported, the part before a cancel i
 
 // (case, fields of the error, what the storage has, what is said)
 for (const [what, fields, there, remains] of [
-  ['a part is kept', { kept: true }, [], english.partKept],
+  ['a part is kept', { resumable: true }, [], english.partKept],
   ['the image has changed, and the part was removed', {}, [], english.nothingLeft],
   ['the browser does not remove the file yet', { stored: 5e6 }, [], english.stillStored(5e6)],
   ['an earlier part was not resumed', {}, ['disk.qcow2'], english.partKept],
@@ -507,7 +507,7 @@ for (const [what, fields, there, remains] of [
   test(`a failed download: ${what}`, async () => {
     stored =
       there instanceof Error ? there : there.map((image) => ({ kind: 'download', image, size: 5e6, ...kept(1e6) }));
-    await open({ kept: async () => kept(0) });
+    await open({ resumable: async () => kept(0) });
     await saveTo('download');
     (await converting()).end.reject(new DecantError('source', 'It is gone', { fields }));
     expect(await step('failed')).toMatchObject({ remains });
@@ -525,7 +525,7 @@ for (const [what, discard, remains] of [
   ['nobody knows', () => Promise.reject(new Error('no storage')), english.unknownLeft('disk.raw')],
 ] as const) {
   test(`a cancelled download: ${what}`, async () => {
-    await open({ kept: async () => ({ guestDone: 0, discard }) });
+    await open({ resumable: async () => ({ guestDone: 0, discard }) });
     await saveTo('download');
     const { options, end } = await converting();
     cancelledBy(options.signal).catch(end.reject);
@@ -561,10 +561,10 @@ test('the removal of the temporary copy of a download is shown', async () => {
   await saveTo('download');
   const { end } = await converting();
   vi.useFakeTimers();
-  end.resolve(RESULT);
+  end.resolve({ ...RESULT, copyExpires: new Date(Date.now() + 5000) });
   await vi.advanceTimersByTimeAsync(0);
   expect(session.state).toMatchObject({ step: 'done', isCopyGone: false });
-  await vi.advanceTimersByTimeAsync(copyLifetime(RESULT.outputSize) - 1);
+  await vi.advanceTimersByTimeAsync(4999);
   expect(session.state).toMatchObject({ isCopyGone: false });
   await vi.advanceTimersByTimeAsync(1);
   expect(session.state).toMatchObject({ isCopyGone: true });

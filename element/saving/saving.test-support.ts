@@ -1,6 +1,6 @@
-// A session that saves disks, with conversions and dialogs that a test settles. The test file must mock `open` and `canStore`.
+// A session that saves disks, with conversions and dialogs that a test settles. The test file must mock `open` and `targets`.
 
-import { type ConvertOptions, DecantError, type Image, type Output, type Result } from 'decant';
+import { type ConvertOptions, DecantError, type DiskImage, type Output, type Result } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { fileOf, Held, imageOf, images, inputNamed, PAGE, screenIn, soon, stepOf } from '../element.test-support.js';
 import { Session } from '../session/session.js';
@@ -50,7 +50,7 @@ export function convert(output: Output, options: ConvertOptions = {}): Promise<R
 }
 
 /** Opens the image in the file `name`, and waits until a way is proposed. */
-export async function open(more: Partial<Image> = {}, name = 'disk.qcow2'): Promise<void> {
+export async function open(more: Partial<DiskImage> = {}, name = 'disk.qcow2'): Promise<void> {
   images.set(name, imageOf({}, { convert, ...more }));
   session.take([inputNamed(name)]);
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));

@@ -27,11 +27,11 @@ export async function readMaps(
   isWanted: () => boolean,
 ): Promise<void> {
   let shown = performance.now();
-  const isRead = async (image: AnyImage, number: number, start: number): Promise<boolean> => {
+  const isRead = async (image: AnyImage, number: number, base: number): Promise<boolean> => {
     if (image.streamed) survey.data += diskSize(image.info);
     for await (const extent of image.streamed ? [] : image.map({ signal })) {
       if (signal.aborted || !isWanted()) return false;
-      const placed = { ...extent, start: start + extent.start, depth: number };
+      const placed = { ...extent, offset: base + extent.offset, depth: number };
       survey.picture?.add(images.length > 1 ? placed : extent);
       if (extent.kind === 'lost') survey.lost += extent.length;
       if (extent.kind === 'data') survey.data += extent.length;

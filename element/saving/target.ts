@@ -1,6 +1,6 @@
 // The output of the package at a target, and interrupted downloads there.
 
-import { type AnyImage, DecantError, type Kept, type Output, type OutputFormat } from 'decant';
+import { type AnyImage, DecantError, type Output, type OutputFormat, type Resumable } from 'decant';
 import type { Screen } from '../steps/screen.js';
 import type { Target } from '../steps/state.js';
 import type { DiskToSave } from '../types.element.js';
@@ -55,9 +55,12 @@ export async function keptDownload(
   name: string,
   format: OutputFormat,
   change: { size?: number; fixGpt?: boolean } = {},
-): Promise<Kept | undefined> {
+): Promise<Resumable | undefined> {
   try {
-    return await image.kept({ download: name }, { format: format.name, formatOptions: format.recommended, ...change });
+    return await image.resumable(
+      { download: name },
+      { format: format.name, formatOptions: format.recommended, ...change },
+    );
   } catch {
     // Without storage nothing is kept. A conversion reports the missing storage.
     return undefined;

@@ -12,7 +12,7 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   splitFiles: async () => [],
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
 }));
 
 const output = (): Output => new WritableStream();

@@ -1,6 +1,6 @@
 // The files and the password that an image needs.
 
-import { DecantError, type Image } from 'decant';
+import { DecantError, type DiskImage } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, images, inputNamed, openImage, soon } from '../element.test-support.js';
@@ -11,7 +11,7 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   splitFiles: async () => [],
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
 }));
 
 test('a missing file is matched by its name, and other images wait', async () => {
@@ -105,7 +105,7 @@ test('files that are given again, with a missing one, count once', async () => {
 test('after a failure of a companion, the image can ask for its files again', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('base.qcow2', imageCalled('base.qcow2'));
-  const open = images.get('top.qcow2') as (options: object) => Image;
+  const open = images.get('top.qcow2') as (options: object) => DiskImage;
   images.set('top.qcow2', ({ companions = [] }) =>
     companions.length > 0
       ? new DecantError('not-recognised', "In 'base.qcow2': The file is not a qcow2 image")
@@ -119,7 +119,7 @@ test('after a failure of a companion, the image can ask for its files again', as
 
 test('after an impossible file, the question is asked again with the reason', async () => {
   needing('top.qcow2', 'base.qcow2');
-  const open = images.get('top.qcow2') as (options: object) => Image;
+  const open = images.get('top.qcow2') as (options: object) => DiskImage;
   images.set('top.qcow2', (options) =>
     options.companions?.some((one) => typeof one === 'object' && 'source' in one)
       ? new DecantError('not-recognised', "In 'paper.pdf': The file is not a qcow2 image")

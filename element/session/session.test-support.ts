@@ -1,6 +1,6 @@
-// A session in a page that saves disks itself, and the images for it. The test file must mock `open` and `canStore`.
+// A session in a page that saves disks itself, and the images for it. The test file must mock `open` and `targets`.
 
-import type { Image } from 'decant';
+import type { DiskImage } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import {
@@ -37,7 +37,7 @@ export const step = <S extends State['step']>(name: S): Promise<Step<S>> => step
 export const news = (text: string) => soon(() => expect(session.news).toBe(text));
 export const rows = () => session.queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
 export const input = (...names: string[]): InputFile[] => names.map((name) => inputNamed(name));
-export const imageCalled = (name: string, more: Partial<Image> = {}) => imageOf({ name }, more);
+export const imageCalled = (name: string, more: Partial<DiskImage> = {}) => imageOf({ name }, more);
 
 /** An image that needs the file `wanted` until it is given. */
 export function needing(name: string, wanted: string): void {

@@ -1,6 +1,6 @@
 // The behaviour of the element: files that are given one after the other or at once.
 
-import { DecantError, type Image } from 'decant';
+import { DecantError, type DiskImage } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import { fileOf, Held, imageOf, images, inputNamed, openImage, RESULT, soon } from '../element.test-support.js';
@@ -15,7 +15,7 @@ vi.mock('decant', async (original) => ({
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   splitFiles: async () => [],
   httpSource: async ({ pathname }: URL) => fileOf(pathname.slice(1)),
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
 }));
 
 test('several images are converted one after the other, each with its result', async () => {
@@ -151,7 +151,7 @@ test('files that are found only after others were given wait in the queue', asyn
 });
 
 test('files that are still sorted when others are given wait in the queue', async () => {
-  const held = new Held<Image>();
+  const held = new Held<DiskImage>();
   images.set('a.qcow2', () => held.promise);
   for (const name of ['b.qcow2', 'c.qcow2']) images.set(name, imageCalled(name));
   session.take(input('a.qcow2', 'b.qcow2'));
@@ -179,7 +179,7 @@ for (const [what, files, shown, expected] of [
   ['nothing', [], 'a.qcow2', ['a.qcow2 current']],
 ] as [string, string[], string, string[]][]) {
   test(`given while an image is being opened: ${what}`, async () => {
-    const held = new Held<Image>();
+    const held = new Held<DiskImage>();
     images.set('a.qcow2', () => held.promise);
     images.set('b.qcow2', imageCalled('b.qcow2'));
     session.take(input('a.qcow2'));
@@ -436,13 +436,13 @@ test('news ends with the next step of the person', async () => {
 
 // (step after a failure, options for opening the image again)
 for (const [next, expected] of [
-  ['raw', { format: 'raw' }],
+  ['raw', { inputFormat: 'raw' }],
   ['salvage', { salvage: true }],
   ['again', {}],
   ['saveAgain', {}],
 ] as const) {
   test(`after a failure: ${next}`, async () => {
-    const opened = vi.fn((_options: object): Image | Error => new DecantError('internal', 'A worker has died'));
+    const opened = vi.fn((_options: object): DiskImage | Error => new DecantError('internal', 'A worker has died'));
     images.set('disk.img', opened);
     session.take(input('disk.img'));
     await step('failed');
@@ -463,7 +463,7 @@ for (const [next, expected] of [
 }
 
 test('a chosen snapshot is opened, and names the result', async () => {
-  const snapshots = [{ id: '7', name: 'before' }] as Image['info']['snapshots'];
+  const snapshots = [{ id: '7', name: 'before' }] as unknown as DiskImage['info']['snapshots'];
   const opened = vi.fn((_options: object) => imageOf({ snapshots }));
   images.set('disk.qcow2', opened);
   session.take([{ file: fileOf('disk.qcow2') }]);

@@ -1,6 +1,6 @@
 // The disks of a machine, which become one OVA.
 
-import { type ConvertOptions, DecantError, type Image, type Info, type OpenOptions, type Output } from 'decant';
+import { type ConvertOptions, DecantError, type DiskImage, type Info, type OpenOptions, type Output } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import {
@@ -26,13 +26,13 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   splitFiles: async () => [],
-  canStore: async () => true,
+  targets: async () => [{ name: 'opfs', fits: true }],
 }));
 
 const OVA = outputOf('ova', '.ova', { compressed: true, resumable: false, streamable: false });
 
 /** What a disk is like, or how it is opened. */
-type Disk = Partial<Image> | ((number: number, options: OpenOptions) => Image | Error);
+type Disk = Partial<DiskImage> | ((number: number, options: OpenOptions) => DiskImage | Error);
 
 let session: Session;
 /** The disks for which the page was asked. */
@@ -66,8 +66,8 @@ function disk(
   number: number,
   { name, salvage }: OpenOptions,
   info: Partial<Info> = {},
-  more: Partial<Image> = {},
-): Image {
+  more: Partial<DiskImage> = {},
+): DiskImage {
   events.push(`open ${number}${salvage ? ' to salvage' : ''}`);
   const convert = (_output: Output, options: ConvertOptions = {}) => {
     conversions.push(options);
@@ -127,7 +127,7 @@ const damaged: Disk = (number, options) =>
         {},
         {
           map: async function* () {
-            yield { kind: 'data', start: 0, length: 512 } as never;
+            yield { kind: 'data', offset: 0, length: 512 } as never;
           },
         },
       )
@@ -135,7 +135,7 @@ const damaged: Disk = (number, options) =>
 
 test('all disks are opened once, and converted in their order', async () => {
   const data = async function* () {
-    yield { kind: 'data', start: 0, length: 500, depth: 0, compressed: false, encrypted: false } as const;
+    yield { kind: 'data', offset: 0, length: 500, depth: 0, compressed: false, encrypted: false } as const;
   };
   await give({ map: data }, { map: data }, { map: data });
   session.openNext(session.queue.waiting[0]!.id);
@@ -163,7 +163,7 @@ test('all disks are opened once, and converted in their order', async () => {
   expect(saved).toMatchObject([{ name: 'vm.ova', format: { name: 'ova' } }]);
   converted.resolve({
     ...RESULT,
-    lost: [{ disk: 2, start: 100, length: 1, code: 'damaged', reason: 'it is damaged' }],
+    lost: [{ disk: 2, offset: 100, length: 1, code: 'damaged', reason: 'it is damaged' }],
   });
   const { made, picture } = await step('done');
   expect(made).toMatchObject([{ file: 'vm.ova', format: 'ova' }]);

@@ -1,6 +1,6 @@
 // The English texts from the start of a conversion on.
 
-import { copyLifetime, shownText } from 'decant';
+import { shownText } from 'decant';
 import type { ResultTexts } from '../types.texts-results.js';
 import { duration, percent, roughly, size, speed, timeValue } from './english-amounts.js';
 
@@ -78,8 +78,8 @@ export const englishResults: ResultTexts = {
     }
   },
   copied: (name) => `The browser has copied ${shownText(name)} to your downloads: check that it is complete.`,
-  copyKept: (bytes) =>
-    `${size(bytes)} in the browser's storage, removed in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened`,
+  copyKept: (bytes, seconds) =>
+    `${size(bytes)} in the browser's storage, removed in about ${duration(seconds)} or when the page is next opened`,
   details: 'Details',
   facts: {
     disk: 'Disk',

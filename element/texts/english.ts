@@ -27,7 +27,7 @@ const role = (name: string): string => (name === 'extent' ? 'other part' : name)
 const OF_FILE = ['ambiguous-file', 'missing-file'];
 
 /** Lists `names`; of more than five, the first four. */
-const list = (names: string[]): string =>
+const list = (names: readonly string[]): string =>
   names.length > 5
     ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
     : names.map(shownText).join(', ');
@@ -138,8 +138,7 @@ export const english: AllTexts = {
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
   snapshot: 'State of the disk',
   activeDisk: 'Current state',
-  snapshotValue: ({ id, name, dateSeconds }) =>
-    `Snapshot ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
+  snapshotValue: ({ id, name, date }) => `Snapshot ${shownText(name || id)}, ${new Date(date * 1000).toLocaleString()}`,
   unused: (names) => `Not used: ${list(names)}.`,
   formatValue: (info) =>
     [
@@ -178,11 +177,11 @@ export const english: AllTexts = {
   contents: {
     title: (table, parts) =>
       table ? `On this disk: ${parts === 1 ? 'one partition' : `${parts} partitions`} (${table.kind})` : 'On this disk',
-    part: ({ name, type, fileSystem, size: bytes }) => {
+    part: ({ name, type, fileSystem, length }) => {
       const what = fileSystem?.name ?? type ?? 'unknown';
       const label = fileSystem?.label ?? name;
       const called = label ? `${what} “${shownText(label)}”` : what;
-      return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
+      return [called, size(length), fileSystem && type].filter(Boolean).join(', ');
     },
     more: (parts) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
     firmware: (found) => `The system on this disk boots with ${found.join(' or ')}.`,
@@ -250,8 +249,8 @@ export const english: AllTexts = {
     `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} were unreadable and became zeros, or may be wrong.`,
   lostList: 'Lost parts of the disk',
   lostMore: (ranges) => `and ${ranges} more`,
-  lostRange: ({ disk, start, length, reason }) =>
-    `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${start}: ${reason}`,
+  lostRange: ({ disk, offset, length, reason }) =>
+    `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${offset}: ${reason}`,
 
   unknownCost: 'Its size is known at the end.',
   compressedCost: 'Compressed; the size depends on the data.',

@@ -1,6 +1,6 @@
 // The German texts from the start of a conversion on.
 
-import { copyLifetime, shownText } from 'decant';
+import { shownText } from 'decant';
 import type { ResultTexts } from '../types.texts-results.js';
 import { duration, roughly, size } from './german-amounts.js';
 
@@ -82,8 +82,8 @@ export const germanResults: ResultTexts = {
   },
   copied: (name) =>
     `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Sie zeigen, ob die Datei vollständig ist.`,
-  copyKept: (bytes) =>
-    `${size(bytes)} im Speicher des Browsers, entfernt in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird`,
+  copyKept: (bytes, seconds) =>
+    `${size(bytes)} im Speicher des Browsers, entfernt in etwa ${duration(seconds)} oder wenn die Seite wieder geöffnet wird`,
   details: 'Einzelheiten',
   facts: {
     disk: 'Platte',

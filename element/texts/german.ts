@@ -43,7 +43,7 @@ const OUTPUTS: Record<string, [label: string, hint?: string]> = {
 const role = (name: string): string => ROLES[name] ?? name;
 
 /** Lists `names`; of more than five, the first four. */
-const list = (names: string[]): string =>
+const list = (names: readonly string[]): string =>
   names.length > 5
     ? `${names.slice(0, 4).map(shownText).join(', ')} und ${names.length - 4} weitere`
     : names.map(shownText).join(', ');
@@ -145,8 +145,8 @@ export const german: AllTexts = {
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
   snapshot: 'Stand der Platte',
   activeDisk: 'Aktueller Stand',
-  snapshotValue: ({ id, name, dateSeconds }) =>
-    `Schnappschuss ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString('de')}`,
+  snapshotValue: ({ id, name, date }) =>
+    `Schnappschuss ${shownText(name || id)}, ${new Date(date * 1000).toLocaleString('de')}`,
   unused: (names) => `Nicht verwendet: ${list(names)}.`,
   formatValue: (info) =>
     [
@@ -187,11 +187,11 @@ export const german: AllTexts = {
       table
         ? `Auf dieser Platte: ${parts === 1 ? 'eine Partition' : `${parts} Partitionen`} (${table.kind})`
         : 'Auf dieser Platte',
-    part: ({ name, type, fileSystem, size: bytes }) => {
+    part: ({ name, type, fileSystem, length }) => {
       const what = fileSystem?.name ?? type ?? 'unbekannt';
       const label = fileSystem?.label ?? name;
       const called = label ? `${what} „${shownText(label)}“` : what;
-      return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
+      return [called, size(length), fileSystem && type].filter(Boolean).join(', ');
     },
     more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
     firmware: (found) => `Das System auf dieser Platte startet mit ${found.join(' oder ')}.`,

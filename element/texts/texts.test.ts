@@ -47,7 +47,7 @@ const costs: Choice[] = [
 ];
 const result = { bytesWritten: 5e6, holeBytes: 1e6, outputSize: 6e6, engine: 'workers', workers: 2 } as Result;
 const infos: Info[] = [infoOf(), infoOf({ version: 3, clusterSize: 65_536, containers: [{ name: 'gzip' }] })];
-const snapshot = (name: string) => ({ id: name, name, dateSeconds: 1e9 }) as Snapshot;
+const snapshot = (name: string) => ({ id: name, name, date: 1e9 }) as Snapshot;
 const formats: OutputFormat[] = [outputOf('raw', '.raw'), outputOf('vpc', '.vhd', { hint: 'For Azure' })];
 const names = (name: string) => [[name], Array(5).fill(name), Array(6).fill(name)];
 const each = <T>(values: T[]): [T][] => values.map((value) => [value]);
@@ -112,7 +112,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     'picture.layer': named,
     'picture.cell': [
       [0, 'empty', undefined, undefined],
-      [5e6, 'compressed', { size: 5e6, name }, name],
+      [5e6, 'compressed', { length: 5e6, name }, name],
       [5e6, 'unknown', undefined, name],
     ],
     'contents.title': [
@@ -121,9 +121,9 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [{ kind: 'MBR' }, 2],
     ],
     'contents.part': each([
-      { size: 5e6 },
-      { size: 5e6, name, type: 'Linux' },
-      { size: 5e6, name, type: 'Linux', fileSystem: { name: 'ext4', label: name } },
+      { length: 5e6 },
+      { length: 5e6, name, type: 'Linux' },
+      { length: 5e6, name, type: 'Linux', fileSystem: { name: 'ext4', label: name } },
     ]),
     'contents.more': each([1, 2]),
     'contents.firmware': each([['UEFI'], ['UEFI', 'BIOS']]),
@@ -171,7 +171,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     lostMore: each([1, 2]),
     lostRange: each(
       ['grain-cut', 'of-tomorrow'].flatMap((code) => {
-        const range = { start: 512, length: 512, code, reason: 'the file ends' };
+        const range = { offset: 512, length: 512, code, reason: 'the file ends' };
         return [range, { ...range, disk: 2 }];
       }),
     ),
@@ -266,7 +266,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [target, 90],
     ]),
     copied: named,
-    copyKept: bytes,
+    copyKept: bytes.map(([size]) => [size!, 120]),
     writtenValue: ['picked', 'stored', 'streamed', 'host'].map((method) => [result, method]),
     timeValue: each([0.5, 90]),
     convertingValue: [

@@ -27,16 +27,16 @@ import { type Environment, explore, newEnvironment } from './environment.js';
 let room = 0;
 const tried: number[] = [];
 
-/** The result of `targets()`. */
+/** The result of `targets()` without a size. */
 let kinds: { name: string; code?: string }[] = [];
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
-  targets: async () => kinds,
-  canStore: async (size: number) => {
+  targets: async ({ size }: { size?: number } = {}) => {
+    if (size === undefined) return kinds;
     tried.push(size);
     if (room < 0) throw new Error('There is no storage');
-    return size <= room;
+    return [{ name: 'opfs', fits: size <= room }];
   },
 }));
 

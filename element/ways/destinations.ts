@@ -29,7 +29,7 @@ export const placeTakesSeveral = (name: string): boolean =>
   knownPlaces.some((place) => place.name === name && place.formats.some(takesSeveral));
 
 /** The formats that the disks of `images` can become: for several, those whose files may have several disks. */
-export function formatsOf([image, ...others]: Images): OutputFormat[] {
+export function formatsOf([image, ...others]: Images): readonly OutputFormat[] {
   if (others.length === 0) return image.formats;
   const notices = [image, ...others].flatMap(({ formats, info: { name = '' } }) =>
     formats.filter(takesSeveral).flatMap((format) => format.notices.map((notice) => ofDisk(notice, name))),
@@ -65,7 +65,7 @@ const forSeveral = ({ name, label }: PlaceOutput): PlaceOutput => ({ name, label
 
 type PlaceOutput = OwnPlace & Partial<Pick<OutputFormat, 'size' | 'notices' | 'refusal'>>;
 
-function destination(formats: OutputFormat[], { name, label, format, ...place }: PlaceOutput): Destination[] {
+function destination(formats: readonly OutputFormat[], { name, label, format, ...place }: PlaceOutput): Destination[] {
   const base = formats.find((one) => one.name === format);
   return base ? [{ name, label, output: outputWith(base, place) }] : [];
 }

@@ -1,6 +1,6 @@
 // What the browser and the page around the element offer for saving a disk.
 
-import { canStore, type DecantError, targets } from 'decant';
+import { type DecantError, targets } from 'decant';
 import { LEAST_ROOM } from '../texts/wording.js';
 import type { DecantConverterElement, DecantConverterEvents } from '../types.element.js';
 import type { AllTexts } from '../types.texts.js';
@@ -89,11 +89,7 @@ export async function explore(
       take(window.parent === window ? {} : frameObstacles(page)),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not used.
-      take(
-        canStore(size)
-          .catch(() => false)
-          .then((fits) => ({ fits })),
-      ),
+      take(hasRoom(size).then((fits) => ({ fits }))),
     ]);
   }
   await take({ complete: true });
@@ -135,7 +131,14 @@ const STEP = 1.25;
  */
 async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
   for (let tried = size / STEP; tried > LEAST_ROOM && !turn.aborted; tried /= STEP) {
-    if (await canStore(Math.floor(tried)).catch(() => false)) return tried;
+    if (await hasRoom(Math.floor(tried))) return tried;
   }
   return 0;
 }
+
+/** Whether the private storage has room for a file of `size` bytes; not if that cannot be tried. */
+const hasRoom = (size: number): Promise<boolean> =>
+  targets({ size }).then(
+    (kinds) => kinds.some(({ fits }) => fits),
+    () => false,
+  );

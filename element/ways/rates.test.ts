@@ -27,7 +27,7 @@ async function withKept(work: (kept: Map<string, string>) => Promise<void>): Pro
 
 test('the rate of one download does not count as all rates', async () => {
   await withKept(async () => {
-    const result = { virtualSize: 1e9, time: { converting: 1000, finalizing: 1000 } } as Result;
+    const result = { virtualSize: 1e9, time: { converting: 1, finalizing: 1 } } as Result;
     learn('streamed', result, 1e9);
     expect(await currentRates(noProbe)).toBeUndefined();
   });
@@ -77,7 +77,7 @@ async function learned(method: Method, data: number, kept: object = even, times 
   let rates = {};
   await withKept(async (all) => {
     all.set('decant.rates', JSON.stringify(kept));
-    const time = { unlocking: 0, preparing: 0, converting: 1000, finalizing: 1000, ...times };
+    const time = { unlocking: 0, preparing: 0, converting: 1, finalizing: 1, ...times };
     learn(method, { virtualSize: 10e9, time } as Result, data);
     rates = JSON.parse(all.get('decant.rates')!);
   });

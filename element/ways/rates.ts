@@ -153,9 +153,9 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
 export function learn(method: Method, { virtualSize, time }: Result, data: number): void {
   if (method === 'host') return;
   const rates = load(MEASURED);
-  const take = (key: keyof Rates, bytes: number, milliseconds: number) => {
-    if (bytes < ENOUGH || milliseconds <= 0) return;
-    const rate = bytes / (milliseconds / 1000);
+  const take = (key: keyof Rates, bytes: number, seconds: number) => {
+    if (bytes < ENOUGH || seconds <= 0) return;
+    const rate = bytes / seconds;
     rates[key] = rates[key] ? rates[key] * (1 - WEIGHT) + rate * WEIGHT : rate;
   };
   if (method === 'streamed') take('streamed', virtualSize, time.converting + time.finalizing);

@@ -52,6 +52,7 @@ export function resultOf(
     lostRanges: sumOf(disks, 'lostRanges'),
     lostBytes: sumOf(disks, 'lostBytes'),
     ...(target.copy && { copy: target.copy }),
+    ...(target.copyExpires && { copyExpires: target.copyExpires }),
     ...(target.sha256 !== undefined && { sha256: target.sha256 }),
     ...digestsOf(disks),
     unusedCompanions: unusedBy(contexts),

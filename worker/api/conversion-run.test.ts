@@ -36,7 +36,7 @@ const event = (name: string): void => {
 
 function converted(): Converted {
   const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
-  const lost = [{ start: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
+  const lost = [{ offset: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
   const notices = [{ code: 'disk-grows', fields: {}, message: 'It grows' }];
   const digest = request.digest && { digest: { hash: 'ab', size: 3 } };
   const disk = {
@@ -119,7 +119,7 @@ test('the target is completed after the sources are confirmed', async () => {
 });
 
 describe('digests', () => {
-  const lost = [{ start: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
+  const lost = [{ offset: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
   const digest = { sha256: 'ab', size: 3, lost, lostRanges: 1, lostBytes: 512 };
 
   test('of a disk, with its lost ranges', async () => {
@@ -164,7 +164,7 @@ describe('a second disk', () => {
   test('is named in the result', async () => {
     expect(await convert({}, true)).toMatchObject({
       virtualSize: 2 * SIZE,
-      lost: [{ disk: 1 }, { disk: 2, start: 512 }],
+      lost: [{ disk: 1 }, { disk: 2, offset: 512 }],
       lostRanges: 2,
       lostBytes: 1024,
       notices: [

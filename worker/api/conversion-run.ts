@@ -120,11 +120,11 @@ export async function orDiscarded(
 async function discarded(
   target: OutputTarget,
   { sources }: ImageSetup,
-  { resume }: ConvertOptions,
+  { resume, signal }: ConvertOptions,
   cause: DecantError,
 ): Promise<DecantError> {
   const reason = target.explain?.(cause) ?? cause;
-  const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
+  const error = reason.kind === 'cancelled' ? cancelled('The conversion', signal) : (target.failure ?? reason);
   const isUnchanged = () =>
     sources.verify().then(
       () => true,

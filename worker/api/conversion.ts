@@ -4,7 +4,7 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import { cancelled, DecantError, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
-import type { Kept, Result } from '../public/types.js';
+import type { Result, Resumable } from '../public/types.js';
 import { abandonOutput, canBeReadBack, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 import { needless } from '../targets/output-target.js';
@@ -48,8 +48,7 @@ export async function convertImage(
       stored = await storedDisk(alone(conversion), options);
     }
   } catch (thrown) {
-    abandonOutput(output, toDecantError(thrown));
-    throw thrown;
+    throw abandoned(output, thrown, options.signal);
   }
   if (!stored) return convertTo(conversion, output, options, ofOutput);
   try {
@@ -58,6 +57,13 @@ export async function convertImage(
   } finally {
     await stored.sessions.end();
   }
+}
+
+/** Abandons the output of a conversion that fails before it writes. Returns the error. */
+export function abandoned(output: Output, thrown: unknown, signal: AbortSignal): DecantError {
+  const error = toDecantError(thrown);
+  abandonOutput(output, error);
+  return error.kind === 'cancelled' ? cancelled('The conversion', signal) : error;
 }
 
 /** Converts the image to `output`, with `spool` through this temporary file. */
@@ -73,9 +79,7 @@ async function convertTo(
     placed = await forPlace(output, options);
     target = await targetOf(conversion, output, placed, spool);
   } catch (thrown) {
-    const error = toDecantError(thrown);
-    abandonOutput(output, error);
-    throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
+    throw abandoned(output, thrown, options.signal);
   }
   return orDiscarded(target, conversion, placed, async (running) => {
     const verification = placed.verify ? await verificationOf(conversion, running) : undefined;
@@ -198,12 +202,12 @@ async function isSizeNeeded(
 }
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
-export async function keptOf(
+export async function resumableOf(
   conversion: ConversionContext,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
-): Promise<Kept | undefined> {
+): Promise<Resumable | undefined> {
   // A custom target is not touched.
   if (isCustomOutput(output)) return undefined;
   const { platform, setup, sessions, info } = conversion;
@@ -211,5 +215,5 @@ export async function keptOf(
   const target = await platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);
   const identity = await identityOf(conversion, chosen, await forPlace(output, options), signal);
-  return typeof identity === 'string' ? target.kept?.(identity) : undefined;
+  return typeof identity === 'string' ? target.resumable?.(identity) : undefined;
 }

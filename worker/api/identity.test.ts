@@ -26,7 +26,7 @@ interface Given {
 function identify(given: Given = {}): ReturnType<typeof identityOf> {
   const { states = ['one'], companions = [], settings = {}, layers = [], comesInOrder = false } = given;
   const { format = 'raw', resumable = true, formatOptions = {}, options = {} } = given;
-  const { files = [], extents = [{ start: 0, length: 7, kind: 'data' }] } = given;
+  const { files = [], extents = [{ offset: 0, length: 7, kind: 'data' }] } = given;
   const fileOf = (bytes: Uint8Array | undefined) =>
     bytes && {
       size: bytes.length,
@@ -79,7 +79,7 @@ describe('differs for a local file with', () => {
     if (at !== undefined) bytes[at] = 8;
     return { files: [bytes] };
   };
-  const extent = { start: 0, length: 7, kind: 'data', depth: 0, file: 0, offset: 65_536 };
+  const extent = { offset: 0, length: 7, kind: 'data', depth: 0, file: 0, hostOffset: 65_536 };
 
   test.each<[string, Given]>([
     ['another first byte', file(0)],
@@ -88,7 +88,7 @@ describe('differs for a local file with', () => {
     ['another end', file(3 * MIB - 65_536)],
     ['data elsewhere', { ...file(), extents: [{ ...extent, offset: 131_072 }] }],
     ['zeros instead', { ...file(), extents: [{ ...extent, kind: 'zero' }] }],
-    ['more data', { ...file(), extents: [extent, { ...extent, start: 7 }] }],
+    ['more data', { ...file(), extents: [extent, { ...extent, offset: 7 }] }],
   ])('%s', async (_, given) => {
     const before = await identify({ extents: [extent], ...file() });
     expect(await identify({ extents: [extent], ...file() })).toBe(before);

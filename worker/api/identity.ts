@@ -104,9 +104,11 @@ export function samplesOf(size: number): ByteRange[] {
 }
 
 function bytesOf(extents: CrateExtent[]): Uint8Array {
-  const numbers = extents.flatMap(({ start, length, kind, depth, file = -1, offset = -1, compressed, encrypted }) => [
-    ...[start, length, KINDS.indexOf(kind), depth, file, offset],
-    Number(compressed) + 2 * Number(encrypted),
-  ]);
+  const numbers = extents.flatMap(
+    ({ offset, length, kind, depth, file = -1, hostOffset = -1, compressed, encrypted }) => [
+      ...[offset, length, KINDS.indexOf(kind), depth, file, hostOffset],
+      Number(compressed) + 2 * Number(encrypted),
+    ],
+  );
   return new Uint8Array(Float64Array.from(numbers).buffer);
 }

@@ -1,4 +1,4 @@
-// The `Image` and `StreamedImage` of the API.
+// The `DiskImage` and `StreamedImage` of the API.
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
@@ -6,6 +6,7 @@ import { checkReadable, checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
+import { frozen } from '../errors/values.js';
 import type { CheckedFile, CrateExtent } from '../messages/coordinator.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
@@ -20,7 +21,6 @@ import type {
   DiskDigestOptions,
   Extent,
   ImagePlace,
-  Kept,
   MapOptions,
   Measured,
   MeasureOptions,
@@ -30,12 +30,13 @@ import type {
   ReadableOptions,
   ReadOptions,
   Result,
+  Resumable,
   TreeDigest,
   UnlockOptions,
 } from '../public/types.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/output-target.js';
-import { convertImage, keptOf } from './conversion.js';
+import { abandoned, convertImage, resumableOf } from './conversion.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { describesMachine, withHardware } from './machine-hardware.js';
 import { checkCall, checkConversion, checkFileOptions, checkMeasurement, checkSpooled, settleSize } from './options.js';
@@ -72,8 +73,8 @@ interface OtherDisk {
   context: ConversionContext;
   /** Aborted when the image is closed. */
   closing: AbortSignal;
-  /** Keeps the image open until `work` ends. */
-  use<T>(work: Promise<T>): Promise<T>;
+  /** Keeps the image open until `work`, which `signal` cancels, ends. */
+  use<T>(work: Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 /** The images in `options.disks`. Throws `usage` for other values, and for closed images. */
@@ -97,10 +98,11 @@ export class OpenImage {
   #closed: Promise<void> | undefined;
   /** Conversions, maps, reads and unlockings under way: the image stays open until they have ended. */
   #uses = new Set<Promise<unknown>>();
-  readonly info: AnyInfo;
+  /** Not a getter: through a proxy, it would have no access to private fields. */
+  info: AnyInfo;
   /** Whether the image can only be read in order. */
   readonly streamed: boolean;
-  readonly formats: OutputFormat[];
+  readonly formats: readonly OutputFormat[];
   members: readonly Member[];
 
   constructor(
@@ -113,12 +115,17 @@ export class OpenImage {
     const { info, members, formats, comesInOrder } = sessions.opened;
     const { name } = setup.settings;
     const safety = [...info.safety, ...setup.sources.unnoticed.map(notVerified)];
-    this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
-    if (packed) this.info.containers = [...packed.containers, ...info.containers];
-    if (packed?.machine !== undefined) this.info.machine ??= packed.machine;
-    if (packed?.hardware !== undefined) this.info.hardware ??= packed.hardware;
-    this.formats = formats;
-    this.members = packed && packed.members.length > 0 ? packed.members : members;
+    const { machine = packed?.machine, hardware = packed?.hardware } = info;
+    this.info = frozen({
+      ...info,
+      safety,
+      ...(name !== undefined && { name }),
+      ...(packed && { containers: [...packed.containers, ...info.containers] }),
+      ...(machine !== undefined && { machine }),
+      ...(hardware && { hardware }),
+    });
+    this.formats = frozen(formats);
+    this.members = frozen(packed && packed.members.length > 0 ? packed.members : members);
     this.streamed = comesInOrder;
     openImages.add(this);
     for (const name of Reflect.ownKeys(OpenImage.prototype) as (keyof OpenImage)[]) {
@@ -164,9 +171,10 @@ export class OpenImage {
     checkTypes(options, 'boolean', ['firstOnly', 'strict']);
     const other = otherDisk(image, 'the other image');
     const signal = anyOf([this.#until(options.signal), other.closing]);
-    const { compareImages } = await this.#use(orCancelled(signal, loadComparisons()), COMPARING);
+    const { compareImages } = await this.#use(orCancelled(signal, loadComparisons()), COMPARING, signal);
     // Both images stay open until the comparison ends.
-    return this.#use(other.use(compareImages(this.#context, other.context, { ...options, signal })), COMPARING);
+    const comparing = other.use(compareImages(this.#context, other.context, { ...options, signal }), signal);
+    return this.#use(comparing, COMPARING, signal);
   }
 
   async measure(options: MeasureOptions = {}): Promise<Measured> {
@@ -180,7 +188,7 @@ export class OpenImage {
       const { client, image } = session;
       const request = { image, format, formatOptions: { ...formatOptions }, size };
       const measuring = session.run(signal, (operation) => client.call('measure', { operation, ...request }));
-      return await this.#use(measuring, MEASURING);
+      return await this.#use(measuring, MEASURING, signal);
     } finally {
       await session.release();
     }
@@ -192,13 +200,14 @@ export class OpenImage {
     const { deep = false, onProgress = () => {} } = options;
     checkTypes(options, 'boolean', ['deep']);
     return withListener(this.#until(options.signal), onProgress, async (until, report) => {
-      const { checkResult } = await this.#use(orCancelled(until, loadChecks()), CHECKING);
-      const session = await this.#use(this.sessions.acquireLocked(until), CHECKING);
+      const use = <T>(work: Promise<T>) => this.#use(work, CHECKING, until);
+      const { checkResult } = await use(orCancelled(until, loadChecks()));
+      const session = await use(this.sessions.acquireLocked(until));
       try {
         const { client, image } = session;
         const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
-        const examined = await this.#use(examination, CHECKING);
-        const checked = deep && examined ? await this.#use(checkFile(session, until, report), CHECKING) : undefined;
+        const examined = await use(examination);
+        const checked = deep && examined ? await use(checkFile(session, until, report)) : undefined;
         return checkResult(this.info, examined, checked);
       } finally {
         await session.release();
@@ -213,9 +222,9 @@ export class OpenImage {
     checkCall('digest', options);
     checkTypes(options, 'boolean', ['tree']);
     const signal = this.#until(options.signal);
-    const { digestOf } = await this.#use(orCancelled(signal, loadDigests()), DIGESTING);
+    const { digestOf } = await this.#use(orCancelled(signal, loadDigests()), DIGESTING, signal);
     const memory = this.sessions.opened.isInPlace && { memory: MEMORY_IN_PLACE };
-    return this.#use(digestOf(this.#context, { ...options, ...memory, signal }), DIGESTING);
+    return this.#use(digestOf(this.#context, { ...options, ...memory, signal }), DIGESTING, signal);
   }
 
   async read(offset: number, length: number, options: ReadOptions = {}): Promise<Bytes> {
@@ -225,7 +234,7 @@ export class OpenImage {
     requireWhole('offset', offset);
     requireWhole('length', length);
     // Without a size, the coordinator refuses the read.
-    if (virtualSize !== undefined) checkRange(offset, offset + length, virtualSize);
+    if (virtualSize !== undefined) checkRange(offset, length, virtualSize);
     if (length === 0) return new Uint8Array(0);
     return this.#read(offset, length, this.#until(options.signal));
   }
@@ -235,14 +244,18 @@ export class OpenImage {
     checkCall('readable', options);
     // Without a size, the first read is refused.
     const { virtualSize = Number.MAX_SAFE_INTEGER } = this.info;
-    const { start = 0, end = virtualSize, signal } = options;
-    requireWhole('start', start);
-    requireWhole('end', end);
-    checkRange(start, end, virtualSize);
+    const { offset = 0, signal } = options;
+    requireWhole('offset', offset);
+    const { length = Math.max(0, virtualSize - offset) } = options;
+    requireWhole('length', length);
+    checkRange(offset, length, virtualSize);
     const read = (offset: number, length: number, signal: AbortSignal) =>
       this.#read(offset, length, this.#until(signal));
-    const confirm = (signal: AbortSignal) => this.#use(this.#confirm(this.#until(signal)), READING);
-    return streamOf(start, end, read, confirm, signal);
+    const confirm = (signal: AbortSignal) => {
+      const until = this.#until(signal);
+      return this.#use(this.#confirm(until), READING, until);
+    };
+    return streamOf(offset, offset + length, read, confirm, signal);
   }
 
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
@@ -273,7 +286,10 @@ export class OpenImage {
       ? convertImage(context, output, settled, spool)
       : completedFor(context, output, settled).then((completed) => convertImage(context, output, completed, spool));
     // All images stay open until the conversion ends.
-    const result = await others.reduce((work, other) => other.use(work), this.#use(converted));
+    const result = await others.reduce(
+      (work, other) => other.use(work, signal),
+      this.#use(converted, undefined, signal),
+    );
     return options.bmap ? this.#withBmap(output, result, signal) : result;
   }
 
@@ -281,14 +297,18 @@ export class OpenImage {
     const extents = this.streamed ? undefined : this.map({ signal });
     return {
       ...result,
-      bmap: await this.#use(this.platform.bmap!(extents, output, result, signal), 'Making the bmap'),
+      bmap: await this.#use(this.platform.bmap!(extents, output, result, signal), 'Making the bmap', signal),
     };
   }
 
   /** What a conversion of another image needs to convert this one, too. Throws `usage` if the image was closed. */
   asOtherDisk(): OtherDisk {
     this.#requireOpen();
-    return { context: this.#context, closing: this.#closing.signal, use: (work) => this.#use(work) };
+    return {
+      context: this.#context,
+      closing: this.#closing.signal,
+      use: (work, signal) => this.#use(work, undefined, signal),
+    };
   }
 
   get #context(): ConversionContext {
@@ -296,13 +316,13 @@ export class OpenImage {
     return { platform, setup, sessions, info };
   }
 
-  async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
+  async resumable(output: Output, options: ConvertOptions = {}): Promise<Resumable | undefined> {
     this.#requireOpen();
     checkConversion(output, options, this.platform.convertOptions);
     const signal = this.#until(options.signal);
     // The image stays open until the search ends, even after a cancel.
-    const looking = this.#use(keptOf(this.#context, output, { ...options, ...settleSize(options) }, signal));
-    return this.#use(orCancelled(signal, looking), LOOKING);
+    const looking = this.#use(resumableOf(this.#context, output, { ...options, ...settleSize(options) }, signal));
+    return this.#use(orCancelled(signal, looking), LOOKING, signal);
   }
 
   async places(): Promise<ImagePlace[]> {
@@ -317,7 +337,7 @@ export class OpenImage {
 
   async #close(): Promise<void> {
     openImages.delete(this);
-    this.#closing.abort();
+    this.#closing.abort(closedError());
     this.sessions.cancelReads();
     await Promise.allSettled(this.#uses);
     await this.sessions.close();
@@ -331,16 +351,17 @@ export class OpenImage {
   /** `doing` names the operation in messages. */
   async #acquire(doing: string, signal: AbortSignal, report?: (share: number) => void): Promise<ImageSession> {
     try {
-      return await this.#use(this.sessions.acquire(signal, report), doing);
+      return await this.#use(this.sessions.acquire(signal, report), doing, signal);
     } finally {
-      this.info.needs = this.sessions.info.needs;
+      const { needs } = this.sessions.info;
+      if (needs.length !== this.info.needs.length) this.info = frozen({ ...this.info, needs });
     }
   }
 
   async #read(offset: number, length: number, signal: AbortSignal): Promise<Bytes> {
     const session = await this.#acquire(READING, signal);
     try {
-      return await this.#use(readRange(session, offset, length, signal), READING);
+      return await this.#use(readRange(session, offset, length, signal), READING, signal);
     } finally {
       await session.release();
     }
@@ -361,7 +382,7 @@ export class OpenImage {
     try {
       for (;;) {
         const next = session.run(signal, (operation) => client.call('nextExtents', operation, map));
-        const extents = await this.#use(next, MAPPING);
+        const extents = await this.#use(next, MAPPING, signal);
         if (!extents) return;
         for (const extent of extents) yield this.#named(extent);
       }
@@ -383,16 +404,19 @@ export class OpenImage {
     return anyOf(signal ? [signal, closing] : [closing]);
   }
 
-  /** Keeps the image open until `work` ends. `doing` names the operation in the error of a cancel. */
-  async #use<T>(work: Promise<T>, doing?: string): Promise<T> {
+  /** Keeps the image open until `work` ends. `doing` names the operation in the error of a cancel by `signal`. */
+  async #use<T>(work: Promise<T>, doing?: string, signal?: AbortSignal): Promise<T> {
     this.#uses.add(work);
     try {
       return await work;
     } catch (thrown) {
       const error = toDecantError(thrown);
       if (error.kind !== 'cancelled') throw thrown;
-      if (this.#closing.signal.aborted) throw new DecantError('cancelled', 'The image was closed');
-      throw doing === undefined ? thrown : cancelled(doing);
+      const closing = this.#closing.signal;
+      // Whichever came first.
+      const isClosed = closing.aborted && (signal === undefined || signal.reason === closing.reason);
+      if (isClosed) throw closedError();
+      throw doing === undefined ? thrown : cancelled(doing, signal);
     } finally {
       this.#uses.delete(work);
     }
@@ -423,6 +447,8 @@ const checkFile = (
     }
   });
 
+const closedError = () => new DecantError('cancelled', 'The image was closed');
+
 const notVerified = (message: string): Notice => ({ code: 'source-not-verified', fields: {}, message });
 
 /** Adds the hardware of the machine to options for a format that describes it. A failure abandons the output. */
@@ -432,7 +458,5 @@ const completedFor = <T extends ConvertOptions & { signal: AbortSignal }>(
   options: T,
 ): Promise<T> =>
   withHardware(context, output, options).catch((thrown) => {
-    const error = toDecantError(thrown);
-    abandonOutput(output, error);
-    throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
+    throw abandoned(output, thrown, options.signal);
   });

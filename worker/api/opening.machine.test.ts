@@ -51,6 +51,9 @@ test('the image is described as a disk of its machine', () => {
       { name: 'b', size: 2, format: 'vmdk' },
     ],
   });
+  const before = image.info;
   describeDisk(image as never, disk());
+  expect(image.info).not.toBe(before);
+  expect([before, before.unusedCompanions, image.members[0]].every(Object.isFrozen)).toBe(true);
   expect(image.info).toMatchObject({ machine: 'A machine', hardware, snapshots });
 });

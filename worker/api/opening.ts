@@ -7,6 +7,7 @@ import { checkReadable } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
+import { frozen } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
@@ -30,7 +31,7 @@ export function disposeOfAll(): Promise<void> {
     if (disposal === disposing) disposal = undefined;
   });
   disposal = disposing;
-  for (const call of openCalls) call.abort();
+  for (const call of openCalls) call.abort(new DecantError('cancelled', 'The package was disposed of'));
   return disposing;
 }
 
@@ -75,15 +76,16 @@ async function openSources(platform: Platform, input: Input, options: Options): 
     passwords?.wipe();
     await sources?.close();
     const error = toDecantError(thrown);
-    if (error.kind === 'cancelled') throw cancelled('Opening the image');
+    if (error.kind === 'cancelled') throw cancelled('Opening the image', signal);
     throw error;
   }
 }
 
 function settingsOf(options: Options, sources: Sources, platform: Platform): ImageSettings {
-  const { format, disk, snapshot, salvage = false, forceParent = false, checkManifest, unpack = false } = options;
+  const { disk, snapshot, salvage = false, forceParent = false, checkManifest, unpack = false } = options;
   const name = options.name ?? sources.image.name;
   const spool = platform.spool(options, sources.all, '') !== undefined;
+  const format = options.inputFormat;
   return { format, name, disk, isChosen: false, snapshot, salvage, forceParent, checkManifest, spool, unpack };
 }
 
@@ -155,17 +157,20 @@ export function openDisk(setup: ImageSetup, disk: DiskOfMachine, name: string | 
 
 /** What describes an image. */
 interface DescribedImage {
-  readonly info: AnyInfo;
+  info: AnyInfo;
   members: readonly Member[];
 }
 
 /** Describes `image`, which is `disk`, as a disk of its machine. */
 export function describeDisk(image: DescribedImage, disk: DiskOfMachine): void {
-  const { info } = image;
   const { members, number, machine, hardware, snapshots } = disk;
-  info.unusedCompanions = [];
-  if (machine !== undefined) info.machine = machine;
-  if (hardware) info.hardware = hardware;
-  if (snapshots.length > 0) info.snapshots = snapshots;
-  image.members = members.map((member, at) => (at === number ? { ...member, format: info.format } : member));
+  const { format } = image.info;
+  image.info = frozen({
+    ...image.info,
+    unusedCompanions: [],
+    ...(machine !== undefined && { machine }),
+    ...(hardware && { hardware }),
+    ...(snapshots.length > 0 && { snapshots }),
+  });
+  image.members = frozen(members.map((member, at) => (at === number ? { ...member, format } : member)));
 }

@@ -12,7 +12,7 @@ import {
 import { DecantError } from '../errors/errors.js';
 import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
-import type { Configuration } from '../public/types.browser.js';
+import type { Configuration, TargetsOptions } from '../public/types.browser.js';
 import type {
   CheckOptions,
   CommonConvertOptions,
@@ -20,13 +20,13 @@ import type {
   DigestOptions,
   DiskDigestOptions,
   Engine,
+  EngineOptions,
   MapOptions,
   MeasureOptions,
   PrepareOptions,
   ReadableOptions,
   ReadOptions,
   UnlockOptions,
-  WorkerOptions,
 } from '../public/types.js';
 import { canBeReadBack, isCustomOutput } from '../targets/custom-output.js';
 import type { Platform } from './platform.js';
@@ -53,8 +53,8 @@ const NAMES = {
     engine: true,
     fetch: true,
     forceParent: true,
-    format: true,
     headers: true,
+    inputFormat: true,
     limit: true,
     name: true,
     onWaiting: true,
@@ -68,6 +68,7 @@ const NAMES = {
     workers: true,
   }),
   prepare: namesOf<PrepareOptions>({ engine: true, workers: true, size: true }),
+  targets: namesOf<TargetsOptions>({ size: true }),
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
   check: namesOf<CheckOptions>({ deep: true, onProgress: true, signal: true }),
@@ -76,7 +77,7 @@ const NAMES = {
   digest: namesOf<DiskDigestOptions>({ onProgress: true, signal: true, tree: true }),
   sha256: namesOf<DigestOptions>({ onProgress: true, signal: true }),
   read: namesOf<ReadOptions>({ signal: true }),
-  readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
+  readable: namesOf<ReadableOptions>({ length: true, offset: true, signal: true }),
   convert: namesOf<CommonConvertOptions>({
     digest: true,
     disks: true,
@@ -143,7 +144,7 @@ export function checkConfiguration(changes: Partial<Record<keyof Configuration, 
 /** Checks the types of options, for callers without TypeScript. Throws `usage`. */
 export function checkOpening(options: OpenOptions): void {
   checkCall('open', options);
-  checkTypes(options, 'string', ['format', 'name', 'snapshot']);
+  checkTypes(options, 'string', ['inputFormat', 'name', 'snapshot']);
   checkTypes(options, 'boolean', ['assumePassword', 'checkManifest', 'forceParent', 'salvage', 'unpack']);
   checkTypes(options, 'function', ['allowUrl', 'fetch']);
   const disk: unknown = options.disk;
@@ -233,7 +234,7 @@ export function checkSpooled({ twoPass, resume }: ConvertOptions): void {
 }
 
 /** Checks `options` and fills in the defaults. Throws `usage`. */
-export function settle(options: WorkerOptions, platform: Platform): EngineSettings {
+export function settle(options: EngineOptions, platform: Platform): EngineSettings {
   const workers = options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS);
   return {
     ...chooseEngine(options.engine ?? 'auto', platform),

@@ -2,11 +2,14 @@
 
 import { inAnyCoordinator } from '../client-side/coordinator.js';
 import { toDecantError } from '../errors/errors.js';
-import type { TargetKind } from '../public/types.browser.js';
+import type { TargetKind, TargetsOptions } from '../public/types.browser.js';
+import { copyExpiry } from '../targets/browser/copy-lifetime.js';
 import { downloadRefusal } from '../targets/browser/download.js';
 import { isInForeignFrame } from '../targets/browser/frame.js';
 import { storageRoot, TemporaryFile } from '../targets/browser/storage.js';
 import { browser } from './browser-platform.js';
+import { checkCall } from './options.js';
+import { requireWhole } from './reading.js';
 
 type Obstacle = Required<Pick<TargetKind, 'obstacle' | 'code'>>;
 
@@ -40,27 +43,33 @@ function obstacleOf(thrown: unknown): Obstacle {
 }
 
 /**
- * Lists the kinds of targets, with the reason for each that this page cannot use. Never rejects. `canStore` checks whether a
- * disk fits.
+ * Lists the kinds of targets, with the reason for each that this page cannot use. With `size`, says for those that use the private file
+ * system whether a file of that size fits. Fails with `usage` for wrong options, and with `internal` if the worker that tries the size
+ * does not start.
  */
-export async function targets(): Promise<TargetKind[]> {
+export async function targets(options: TargetsOptions = {}): Promise<TargetKind[]> {
+  checkCall('targets', options);
+  const { size } = options;
+  if (size !== undefined) requireWhole('size', size);
   const stored = await storageObstacle();
+  const room = size === undefined || stored ? {} : { fits: await canStore(size) };
   return [
     { name: 'file handle', ...pickerObstacle('showSaveFilePicker') },
     { name: 'folder', ...pickerObstacle('showDirectoryPicker') },
-    { name: 'opfs', ...stored },
-    { name: 'download', ...(downloadObstacle() ?? stored) },
+    { name: 'opfs', ...stored, ...room },
+    {
+      name: 'download',
+      ...(downloadObstacle() ?? stored),
+      ...room,
+      ...(size !== undefined && { copyExpires: copyExpiry(size) }),
+    },
     { name: 'stream' },
     { name: 'target' },
   ];
 }
 
-/**
- * Checks whether the origin's private file system has room for a file of `size` bytes, which `{ opfs }` and `{ download }`
- * need. Creates such a file and removes it, since browsers' estimates are not reliable. Resolves to `false` if the page has
- * no private file system.
- */
-export async function canStore(size: number): Promise<boolean> {
+/** Whether the origin's private file system has room for a file of `size` bytes. */
+async function canStore(size: number): Promise<boolean> {
   try {
     const file = await TemporaryFile.create();
     try {

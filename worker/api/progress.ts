@@ -147,7 +147,7 @@ export class Meter {
     return this.#phase;
   }
 
-  /** Ends the last phase. Returns the milliseconds spent in each. */
+  /** Ends the last phase. Returns the seconds spent in each. */
   end(): Record<Phase, number> {
     clearInterval(this.#timer);
     clearTimeout(this.#trailing);
@@ -171,7 +171,7 @@ export class Meter {
   }
 
   #enter(phase: Phase, now: number): void {
-    this.#time[this.#phase] += now - this.#phaseStart;
+    this.#time[this.#phase] += (now - this.#phaseStart) / 1000;
     this.#phase = phase;
     this.#phaseStart = now;
   }

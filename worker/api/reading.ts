@@ -52,10 +52,10 @@ export function requireWhole(name: string, value: unknown): void {
   throw new DecantError('usage', `'${name}' must be a whole number from 0 to 2^53-1`);
 }
 
-/** Throws `usage` unless `start` <= `end` <= `size`. */
-export function checkRange(start: number, end: number, size: number): void {
-  if (start <= end && end <= size) return;
-  throw new DecantError('usage', `The disk has ${size} bytes, but the range is from ${start} to ${end}`);
+/** Throws `usage` unless the range ends within `size`. */
+export function checkRange(offset: number, length: number, size: number): void {
+  if (offset + length <= size) return;
+  throw new DecantError('usage', `The disk has ${size} bytes, but the range has ${length} from byte ${offset} on`);
 }
 
 /**
@@ -82,7 +82,7 @@ export function streamOf(
     {
       start(controller) {
         // An abort takes effect even if nothing is being read.
-        fail = () => controller.error(cancelled(READING));
+        fail = () => controller.error(cancelled(READING, signal));
         if (signal?.aborted) fail();
         else signal?.addEventListener('abort', fail);
       },

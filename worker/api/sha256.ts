@@ -10,6 +10,9 @@ import { Sha256 } from '../targets/sha256-hasher.js';
 /** Bytes for each read: digested in some milliseconds, so that a page stays responsive. */
 const READ = 2 << 20;
 
+/** The operation, for messages. */
+const DIGESTING = 'Computing the digest';
+
 /** Returns the digest of `file`. `wasm` is `crypt.wasm`. */
 export async function sha256Of(file: Blob, wasm: Uint8Array, options: DigestOptions): Promise<string> {
   const { onProgress } = options;
@@ -20,12 +23,12 @@ export async function sha256Of(file: Blob, wasm: Uint8Array, options: DigestOpti
     (share: number) => onProgress?.(share),
     async (signal, report) => {
       for (let at = 0; at < file.size; at += READ) {
-        if (signal.aborted) throw cancelled();
+        if (signal.aborted) throw cancelled(DIGESTING, signal);
         hasher.add(await read(file, at));
         report(Math.min(at + READ, file.size) / file.size);
       }
       // The last report may have failed.
-      if (signal.aborted) throw cancelled();
+      if (signal.aborted) throw cancelled(DIGESTING, signal);
       return hexOf(hasher.end());
     },
   );

@@ -51,7 +51,7 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   let members: readonly Member[] = [];
   let machine: string | undefined;
   let hardware: MachineHardware | undefined;
-  let snapshots: Snapshot[] = [];
+  let snapshots: readonly Snapshot[] = [];
   const notices: Notice[] = [];
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
   const noteMembers = () => {
@@ -70,11 +70,11 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
     await setup.sources.replaceImage(content, parts);
     sessions = await ImageSessions.open(setup, passwords, options.signal);
     // The files of a zip archive are stored as those of a tar archive.
-    const [archive] = sessions.info.containers;
-    if (info.format === 'zip' && archive) archive.name = 'zip';
+    const [archive, ...others] = sessions.info.containers;
+    if (info.format === 'zip' && archive) sessions.info.containers = [{ ...archive, name: 'zip' }, ...others];
   }
   noteMembers();
-  sessions.info.safety.push(...notices);
+  sessions.info.safety = [...sessions.info.safety, ...notices];
   if (snapshots.length > 0) sessions.info.snapshots = snapshots;
   return { sessions, containers, members, ...(machine !== undefined && { machine }), ...(hardware && { hardware }) };
 }

@@ -17,7 +17,7 @@ const SIZE = 1 << 20;
 
 /** Opens an empty raw disk. */
 const openAnyDisk = (options: OpenOptions): Promise<AnyImage> =>
-  open(new Uint8Array(SIZE), { format: 'raw', ...options });
+  open(new Uint8Array(SIZE), { inputFormat: 'raw', ...options });
 
 /** Prints the options of the output format `format`. */
 export async function printOptions(format: string, signal: AbortSignal): Promise<void> {
@@ -26,11 +26,8 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
   try {
     const { options = [] } = image.formats.find(({ name }) => name === format) ?? {};
     if (options.length === 0) print(`The output format ${format} has no options`);
-    for (const { name, values, other, required } of options) {
-      const [first] = values;
-      const note = required ? 'required' : `default: ${first}`;
-      print(`${name}=${values.join('|')} (${note}${other === undefined ? '' : `; or ${other}`})`);
-    }
+    for (const { name, values, other, default: usual } of options)
+      print(`${name}=${values.join('|')} (default: ${usual}${other === undefined ? '' : `; or ${other}`})`);
   } finally {
     await image.close();
   }

@@ -110,7 +110,7 @@ test.each([
 });
 
 test('lost ranges are listed', async () => {
-  const lost = [{ start: 5, length: 7, code: 'truncated', reason: 'the file ends', disk: 2 }];
+  const lost = [{ offset: 5, length: 7, code: 'truncated', reason: 'the file ends', disk: 2 }];
   const result = await run({}, { lost: lost as Compared['lost'], lostRanges: 1, lostBytes: 7 });
   expect(result).toEqual({
     code: 3,

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
-import { type AnyImage, type Compared, type DiskRange, type Image, open } from '../node.js';
+import { type AnyImage, type Compared, type DiskImage, type DiskRange, open } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
@@ -35,7 +35,7 @@ async function stored<T>(
   image: AnyImage,
   { spool, quiet }: CompareCommand,
   { signal }: RunContext,
-  work: (image: Image) => Promise<T>,
+  work: (image: DiskImage) => Promise<T>,
 ): Promise<T> {
   if (!image.streamed) return work(image);
   const folder = spool ?? spoolFolder();
@@ -47,7 +47,7 @@ async function stored<T>(
   try {
     const path = join(temporary, 'disk.raw');
     await image.convert(path, { signal });
-    const disk = (await open(path, { format: 'raw', name, signal })) as Image;
+    const disk = (await open(path, { inputFormat: 'raw', name, signal })) as DiskImage;
     try {
       return await work(disk);
     } finally {
@@ -73,7 +73,12 @@ function settled(compared: Compared, quiet: boolean): number {
   return exitCodeOf(compared);
 }
 
-async function printText(command: CompareCommand, one: Image, two: Image, context: RunContext): Promise<number> {
+async function printText(
+  command: CompareCommand,
+  one: DiskImage,
+  two: DiskImage,
+  context: RunContext,
+): Promise<number> {
   const { strict, quiet } = command;
   const say = (line: string) => {
     if (!quiet) print(line);
@@ -127,7 +132,12 @@ const countText = (offset: number, bytes: number, ranges: number): string =>
   `${counted(bytes, 'byte')} in ${counted(ranges, 'range')} ${ranges === 1 && bytes === 1 ? 'differs' : 'differ'}; the first is at offset ${offset}`;
 
 /** Prints an object. With `--all`, each range is printed when it is found, on a line. */
-async function printJson(command: CompareCommand, one: Image, two: Image, context: RunContext): Promise<number> {
+async function printJson(
+  command: CompareCommand,
+  one: DiskImage,
+  two: DiskImage,
+  context: RunContext,
+): Promise<number> {
   const { strict, quiet, all } = command;
   const say = (line: string) => {
     if (!quiet) print(line);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { DecantError, type ErrorKind, type Fields } from '../errors/errors.js';
 import { failureRows, failureText } from './failure-text.js';
 
-const kept = { reason: 'a', left: 'it is kept', kept: true };
+const resumable = { reason: 'a', left: 'it is kept', resumable: true };
 for (const [kind, code, fields, text] of [
   ['missing-file', 'missing-file', {}, 'a (--with FILE)'],
   ['password', 'password-needed', {}, 'a (--password-file FILE)'],
@@ -24,12 +24,12 @@ for (const [kind, code, fields, text] of [
   ['missing-file', 'missing-file', { disks: [{ name: 'b', size: 0, missing: true }] }, 'a (--with FILE)'],
   ['usage', 'ambiguous-file', { file: 'b' }, 'a (--with NAME=FILE)'],
   ['unsupported', 'several-images', {}, 'a'],
-  ['target', 'target', kept, 'a (--resume)'],
-  ['source', 'source', kept, 'a (--resume)'],
+  ['target', 'target', resumable, 'a (--resume)'],
+  ['source', 'source', resumable, 'a (--resume)'],
   ['target', 'target', { reason: 'a', left: 'a file stays' }, 'a'],
   ['cancelled', 'cancelled', {}, 'interrupted'],
   ['cancelled', 'cancelled', { reason: 'a', left: 'a file stays' }, 'interrupted; a file stays'],
-  ['cancelled', 'cancelled', kept, 'interrupted; it is kept (--resume)'],
+  ['cancelled', 'cancelled', resumable, 'interrupted; it is kept (--resume)'],
 ] satisfies [ErrorKind, string, Fields, string][]) {
   test(`${kind} ${code} ${JSON.stringify(fields)}`, () => {
     expect(failureText(new DecantError(kind, 'a', { code, fields }))).toBe(text);

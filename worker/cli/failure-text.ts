@@ -44,7 +44,7 @@ const OPTIONS: Record<string, string> = {
 const PASSWORD_CODES = ['password-needed', 'password-wrong'];
 
 function helpFor({ kind, code, fields }: PlainError): string | undefined {
-  if (fields.kept) return '--resume';
+  if (fields.resumable) return '--resume';
   if (PASSWORD_CODES.includes(code) && fields.disk !== undefined)
     return `--password-file '${shownText(String(fields.disk))}'=FILE`;
   if (code === 'state-format') return `-f ${fields.format}`;

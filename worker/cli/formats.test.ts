@@ -108,7 +108,7 @@ describe('with --for', () => {
     ['xen', 'disk', {}, 'vpc', DYNAMIC],
     ['forklift', 'disk', {}, 'ova', {}],
     ['google', 'disk.tar.gz', {}, 'tar.gz', {}],
-    ['vmware', 'disk.vmdk', { options: { hwversion: '7' } }, 'vmdk', { subformat: 'streamOptimized', hwversion: '7' }],
+    ['vmware', 'disk.vmdk', { options: { hwversion: '7' } }, 'vmdk', { hwversion: '7' }],
   ] as const) {
     test(`${place} to ${output} with ${JSON.stringify(given)}`, () =>
       expect(outputFormat(output, { place, ...given })).toEqual({ format, formatOptions }));

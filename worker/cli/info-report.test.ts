@@ -27,9 +27,8 @@ const PLAIN: Info = {
 const SNAPSHOT: Snapshot = {
   id: '1',
   name: 'first',
-  dateSeconds: 1_700_000_000,
-  dateNanoseconds: 5,
-  vmClockNanoseconds: 3_723_045_678_901,
+  date: 1_700_000_000.000_005,
+  vmClock: 3723.045_678_901,
   vmStateSize: 0,
 };
 
@@ -167,7 +166,7 @@ describe('text', () => {
   }
 
   test('snapshots', async () => {
-    const other = { ...SNAPSHOT, id: '23', name: NASTY, vmStateSize: 2 ** 30, icount: 42, vmClockNanoseconds: 0 };
+    const other = { ...SNAPSHOT, id: '23', name: NASTY, vmStateSize: 2 ** 30, icount: 42, vmClock: 0 };
     expect((await text({ snapshots: [SNAPSHOT, other] })).slice(3)).toEqual([
       'Snapshot list:',
       'ID        TAG               VM SIZE                DATE     VM CLOCK     ICOUNT',
@@ -269,7 +268,7 @@ describe('JSON', () => {
       id: '1',
       name: 'first',
       'date-sec': 1_700_000_000,
-      'date-nsec': 5,
+      'date-nsec': 5000,
       'vm-clock-sec': 3723,
       'vm-clock-nsec': 45_678_901,
       'vm-state-size': 0,

@@ -67,15 +67,21 @@ function fullBackingName(path: string, backing: string): string {
   return isAbsolute ? backing : path.slice(0, path.lastIndexOf('/') + 1) + backing;
 }
 
+/** Whole seconds, and the `rest` in parts of which a second has `unit`. */
+function split(time: number, unit: number): { seconds: number; rest: number } {
+  const all = Math.round(time * unit);
+  return { seconds: Math.floor(all / unit), rest: all % unit };
+}
+
 function snapshotJson(snapshot: Snapshot): Record<string, unknown> {
-  const { vmClockNanoseconds: clock } = snapshot;
+  const [date, clock] = [split(snapshot.date, 1e6), split(snapshot.vmClock, 1e9)];
   return {
     ...(snapshot.icount === undefined ? {} : { icount: snapshot.icount }),
-    'vm-clock-nsec': clock % 1e9,
+    'vm-clock-nsec': clock.rest,
     name: snapshot.name,
-    'date-sec': snapshot.dateSeconds,
-    'date-nsec': snapshot.dateNanoseconds,
-    'vm-clock-sec': Math.floor(clock / 1e9),
+    'date-sec': date.seconds,
+    'date-nsec': date.rest * 1000,
+    'vm-clock-sec': clock.seconds,
     id: snapshot.id,
     'vm-state-size': snapshot.vmStateSize,
   };
@@ -127,10 +133,10 @@ function localDate(seconds: number): string {
   return `${day} ${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
 }
 
-function clock(nanoseconds: number): string {
-  const seconds = Math.floor(nanoseconds / 1e9);
+function clock(elapsed: number): string {
+  const { seconds, rest } = split(elapsed, 1e9);
   const time = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) => pad(part));
-  return `${time.join(':')}.${pad(Math.floor(nanoseconds / 1e6) % 1000, 3)}`;
+  return `${time.join(':')}.${pad(Math.floor(rest / 1e6), 3)}`;
 }
 
 function snapshotRow(
@@ -140,15 +146,15 @@ function snapshotRow(
   return `${id.padEnd(10)}${tag.padEnd(17)}${size.padStart(8)}${date.padStart(20)}${time.padStart(13)}${icount.padStart(11)}`;
 }
 
-function snapshotList(snapshots: Snapshot[]): string[] {
+function snapshotList(snapshots: readonly Snapshot[]): string[] {
   if (snapshots.length === 0) return [];
   const rows = snapshots.map((snapshot) =>
     snapshotRow([
       shownText(snapshot.id),
       shownText(snapshot.name),
       humanSize(snapshot.vmStateSize),
-      localDate(snapshot.dateSeconds),
-      clock(snapshot.vmClockNanoseconds),
+      localDate(snapshot.date),
+      clock(snapshot.vmClock),
       String(snapshot.icount ?? ''),
     ]),
   );

@@ -5,11 +5,11 @@ import type { Extent } from '../public/types.js';
 import { map } from './map-command.js';
 import { MAX_LISTED } from './printing.js';
 
-const extent = (start: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => {
-  return { start, length, kind, depth: 0, compressed: false, encrypted: false, ...more };
+const extent = (offset: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => {
+  return { offset, length, kind, depth: 0, compressed: false, encrypted: false, ...more };
 };
 
-const DATA = extent(0, 65_536, 'data', { file: 'a.qcow2', offset: 327_680 });
+const DATA = extent(0, 65_536, 'data', { file: 'a.qcow2', hostOffset: 327_680 });
 const ZERO = extent(65_536, 65_536, 'zero');
 const HOLE = extent(131_072, 1, 'unallocated', { depth: 1 });
 const PACKED = extent(131_073, 512, 'data', { compressed: true });
@@ -65,7 +65,7 @@ describe('the table', () => {
   const header = 'Offset          Length          Mapped to       File\n';
 
   test('has the data alone', async () => {
-    const at = extent(2 ** 40, 1, 'data', { file: 'b\n.qcow2', offset: 0 });
+    const at = extent(2 ** 40, 1, 'data', { file: 'b\n.qcow2', hostOffset: 0 });
     const row = '0               0x10000         0x50000         a.qcow2\n';
     const other = '0x10000000000   0x1             0               b\\u000a.qcow2\n';
     expect(await printed([DATA, ZERO, HOLE, at], false)).toEqual({ out: header + row + other, err: '', ended: true });

@@ -1,6 +1,6 @@
 // `decant map`.
 
-import type { Image } from '../node.js';
+import type { DiskImage } from '../node.js';
 import type { CommonImage } from '../public/types.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
@@ -12,7 +12,7 @@ import { type RunContext, withDisk } from './run-context.js';
 export const mapDisk = (command: CommandOf<'map'>, context: RunContext): Promise<number> =>
   // A streamed image has no map: its method fails with the reason.
   withDisk(command, context, async (image) =>
-    (await map(image as Image, command, context.signal)) ? 0 : EXIT_DAMAGED,
+    (await map(image as DiskImage, command, context.signal)) ? 0 : EXIT_DAMAGED,
   );
 
 /** Prints the map. Returns whether the whole disk can be read. */

@@ -4,10 +4,10 @@ import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { Extent } from '../public/types.js';
 
-const line = ({ start, length, depth, kind, offset }: Extent): string => {
+const line = ({ offset, length, depth, kind, hostOffset }: Extent): string => {
   const [present, zero] = [kind === 'data' || kind === 'zero', kind !== 'data'];
-  const stored = offset === undefined ? '' : `, "offset": ${offset}`;
-  return `{ "start": ${start}, "length": ${length}, "depth": ${depth}, "present": ${present}, "zero": ${zero}, "data": ${!zero}${stored}}`;
+  const stored = hostOffset === undefined ? '' : `, "offset": ${hostOffset}`;
+  return `{ "start": ${offset}, "length": ${length}, "depth": ${depth}, "present": ${present}, "zero": ${zero}, "data": ${!zero}${stored}}`;
 };
 
 /** A JSON list with an object on each line. */
@@ -33,17 +33,17 @@ const hex = (value: number): string => (value === 0 ? '0' : `0x${value.toString(
 export async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
   // Printed with the first extent, so that an error before it has no table.
   let header: string | undefined = row('Offset', 'Length', 'Mapped to', 'File');
-  for await (const { start, length, kind, file, offset } of extents) {
+  for await (const { offset, length, kind, file, hostOffset } of extents) {
     if (header !== undefined) yield header;
     header = undefined;
     if (kind !== 'data') continue;
-    if (offset === undefined) {
+    if (hostOffset === undefined) {
       throw new DecantError(
         'unsupported',
         'The image has compressed or encrypted data, which this table cannot show; use --output=json',
       );
     }
-    yield row(hex(start), hex(length), hex(offset), shownText(file ?? ''));
+    yield row(hex(offset), hex(length), hex(hostOffset), shownText(file ?? ''));
   }
   if (header !== undefined) yield header;
 }

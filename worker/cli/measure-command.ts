@@ -1,6 +1,6 @@
 // `decant measure`, with the output of `qemu-img measure` in QEMU 7.2, except for bitmaps, which no output has.
 
-import type { Image, Measured } from '../node.js';
+import type { DiskImage, Measured } from '../node.js';
 import type { CommandOf } from './arguments.js';
 import { print } from './printing.js';
 import { type RunContext, withDisk } from './run-context.js';
@@ -10,7 +10,7 @@ export const measureOutput = (command: CommandOf<'measure'>, context: RunContext
   // A streamed image has no tables: its method fails with the reason.
   withDisk(command, context, async (image) => {
     const { format, formatOptions, json } = command;
-    const measured = await (image as Image).measure({ format, formatOptions, signal: context.signal });
+    const measured = await (image as DiskImage).measure({ format, formatOptions, signal: context.signal });
     for (const line of (json ? measuredJson : measuredText)(measured)) print(line);
     return 0;
   });

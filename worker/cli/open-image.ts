@@ -138,7 +138,7 @@ export async function imageOpener(
       ...(checkManifest ? { checkManifest } : {}),
       ...(unpack ? { unpack } : {}),
       ...(workers === undefined ? {} : { workers }),
-      ...(format === undefined ? {} : { format }),
+      ...(format === undefined ? {} : { inputFormat: format }),
       ...(disk === undefined ? {} : { disk }),
       ...(snapshot === undefined ? {} : { snapshot }),
       ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer, name) }),

@@ -30,10 +30,10 @@ export const reportHelp = (line: string): void => write(process.stderr, `${escap
 /** The maximum number of listed ranges. */
 export const MAX_LISTED = 10_000;
 
-type Lost = Pick<Extent, 'start' | 'length' | 'reason'> & Pick<LostRange, 'disk'>;
+type Lost = Pick<Extent, 'offset' | 'length' | 'reason'> & Pick<LostRange, 'disk'>;
 
-export const reportLost = ({ start, length, reason = '', disk }: Lost): void =>
-  report(`lost: ${length} bytes at ${start}${disk === undefined ? '' : ` of disk ${disk}`}: ${reason}`);
+export const reportLost = ({ offset, length, reason = '', disk }: Lost): void =>
+  report(`lost: ${length} bytes at ${offset}${disk === undefined ? '' : ` of disk ${disk}`}: ${reason}`);
 
 /** Reports the number of unlisted ranges, if any. */
 export function reportUnlisted(ranges: number): void {

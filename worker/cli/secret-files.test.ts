@@ -158,7 +158,7 @@ describe('passwords', () => {
   const MIDDLE = layer('/vm/middle.qcow2');
   const BASE = layer('base.qcow2', 'luks');
 
-  const info = (layers: Layer[], needs: Need[] = []) => ({ layers, needs }) as Info;
+  const info = (layers: Layer[], needs: Need[] = []) => ({ layers, needs }) as unknown as Info;
 
   // (options, the password of the top, that of the base)
   for (const [options, top, base] of [

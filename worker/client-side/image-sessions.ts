@@ -250,7 +250,7 @@ export class ImageSessions {
     layer: Layer,
     signal: AbortSignal,
     share: (done: number) => void,
-  ): Promise<Need[]> {
+  ): Promise<readonly Need[]> {
     const password = await orCancelled(signal, this.passwords.of(number, layer));
     if (!password) {
       const message = `'${layer.name}' is encrypted; give its password`;

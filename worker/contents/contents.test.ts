@@ -176,7 +176,7 @@ for (const row of FILE_SYSTEMS) {
     const fileSystem = { ...('size' in found ? {} : { size }), ...found };
     const { contents } = await inside(whole);
     expect(contents).toEqual({
-      parts: [{ offset: 0, size, fileSystem: expect.objectContaining(definedOf(fileSystem)) }],
+      parts: [{ offset: 0, length: size, fileSystem: expect.objectContaining(definedOf(fileSystem)) }],
     });
     expect(contents.parts[0]!.fileSystem!.label).toBe(found.label);
 
@@ -251,7 +251,7 @@ for (const [name, writes, found] of WRITTEN) {
   test(`${name}, by its specification`, async () => {
     const disk = blank(MIB);
     for (const [offset, bytes] of writes) write(disk, offset, bytes);
-    expect((await inside(disk)).contents).toEqual({ parts: [{ offset: 0, size: MIB, fileSystem: found }] });
+    expect((await inside(disk)).contents).toEqual({ parts: [{ offset: 0, length: MIB, fileSystem: found }] });
   });
 }
 
@@ -262,9 +262,9 @@ start=6MiB, size=8MiB, type=linux, name="Würzel"
 `;
 
 const GPT_PARTS = [
-  { offset: MIB, size: MIB, type: 'BIOS boot' },
-  { offset: 2 * MIB, size: 4 * MIB, type: 'EFI system', name: 'EFI' },
-  { offset: 6 * MIB, size: 8 * MIB, type: 'Linux', name: 'Würzel' },
+  { offset: MIB, length: MIB, type: 'BIOS boot' },
+  { offset: 2 * MIB, length: 4 * MIB, type: 'EFI system', name: 'EFI' },
+  { offset: 6 * MIB, length: 8 * MIB, type: 'Linux', name: 'Würzel' },
 ];
 
 test('a GPT, and its backup if the first is damaged', async () => {
@@ -306,7 +306,7 @@ test('a GPT of 4,096-byte sectors', async () => {
   const { contents } = await inside(disk);
   expect(contents).toEqual({
     table: { kind: 'GPT', isDamaged: false },
-    parts: [{ offset: 2 * MIB, size: 2 * MIB, type: 'Linux' }],
+    parts: [{ offset: 2 * MIB, length: 2 * MIB, type: 'Linux' }],
   });
 });
 
@@ -331,7 +331,7 @@ test('an MBR with an extended partition', async () => {
   run('sfdisk', ['-q', disk], MBR);
   const { contents } = await inside(disk);
   expect(contents.table).toEqual({ kind: 'MBR', isDamaged: false });
-  expect(contents.parts.map(({ offset, size, type }) => [offset / MIB, size / MIB, type])).toEqual([
+  expect(contents.parts.map(({ offset, length, type }) => [offset / MIB, length / MIB, type])).toEqual([
     [1, 1, 'FAT32'],
     [3, 2, 'Linux'],
     [6, 3, 'Linux swap'],

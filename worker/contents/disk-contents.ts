@@ -1,7 +1,7 @@
 // The public types of `decant/contents`. All sizes and offsets are in bytes.
 
 /** A file system, or a structure that contains file systems: "LVM", "LUKS". */
-export interface FileSystem {
+export interface FileSystemInfo {
   /** The common name: "ext4", "NTFS". */
   name: string;
   /** The label, unchanged: show it with `shownText`. */
@@ -15,13 +15,13 @@ export interface Partition {
   /** The guest offset. */
   offset: number;
   /** The length in bytes. */
-  size: number;
+  length: number;
   /** The name in the partition table, unchanged: show it with `shownText`. */
   name?: string;
   /** The type in the partition table, if it is common. */
   type?: string;
   /** The file system in it, if it is recognised. */
-  fileSystem?: FileSystem;
+  fileSystem?: FileSystemInfo;
 }
 
 /** A partition table. */

@@ -1,13 +1,17 @@
 // Recognises file systems, and structures that contain file systems, by their first bytes.
 
 import type { ByteReader, Disk } from './disk.js';
-import type { FileSystem } from './disk-contents.js';
+import type { FileSystemInfo } from './disk-contents.js';
 
 /** Recognises a file system at `start` of `disk` by its first bytes, `head`; returns `undefined` for anything else. */
-type Probe = (head: ByteReader, disk: Disk, start: number) => FileSystem | undefined | Promise<FileSystem | undefined>;
+type Probe = (
+  head: ByteReader,
+  disk: Disk,
+  start: number,
+) => FileSystemInfo | undefined | Promise<FileSystemInfo | undefined>;
 
-/** A `FileSystem`, without an empty label. */
-export const named = (name: string, size: number, label = ''): FileSystem => ({
+/** A `FileSystemInfo`, without an empty label. */
+export const named = (name: string, size: number, label = ''): FileSystemInfo => ({
   name,
   size,
   ...(label === '' ? {} : { label }),
@@ -108,7 +112,7 @@ const EXT4_READ_ONLY = 0x8 | 0x10 | 0x20 | 0x40 | 0x100 | 0x400;
 const EXT_64_BIT = 0x80;
 const EXT3_JOURNAL = 0x4;
 
-function ext(head: ByteReader): FileSystem | undefined {
+function ext(head: ByteReader): FileSystemInfo | undefined {
   if (head.u16(EXT + 56) !== 0xef53 || head.u32(EXT + 24) > 6) return undefined;
   const [compatible, incompatible, readOnly] = [92, 96, 100].map((at) => head.u32(EXT + at));
   const isExt4 = (incompatible! & EXT4_INCOMPATIBLE) !== 0 || (readOnly! & EXT4_READ_ONLY) !== 0;
@@ -145,7 +149,7 @@ const swap: Probe = (head) =>
     ? named('swap', (head.u32(1028) + 1) * SWAP_PAGE, head.text(1052, 16))
     : undefined;
 
-function luks(head: ByteReader): FileSystem | undefined {
+function luks(head: ByteReader): FileSystemInfo | undefined {
   if (!head.has('LUKS', 0) || head.u16(4) !== 0xbeba) return undefined;
   // The low byte of the version, which is big-endian.
   const version = head.u8(7);
@@ -195,7 +199,7 @@ const PROBES: Probe[] = [
 ];
 
 /** The file system at the offset `start`, in bytes; `undefined` if none is recognised. */
-export async function fileSystemAt(disk: Disk, start: number): Promise<FileSystem | undefined> {
+export async function fileSystemAt(disk: Disk, start: number): Promise<FileSystemInfo | undefined> {
   const head = await disk.read(start, HEAD);
   for (const probe of PROBES) {
     const found = await probe(head, disk, start);

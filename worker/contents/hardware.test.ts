@@ -7,7 +7,7 @@ import { hardwareShown } from './hardware.js';
 const contents = (firmware: Firmware[], parts: [type?: string, fileSystem?: string][]): Contents => ({
   parts: parts.map(([type, name]) => ({
     offset: 0,
-    size: 1,
+    length: 1,
     ...(type !== undefined && { type }),
     ...(name !== undefined && { fileSystem: { name } }),
   })),

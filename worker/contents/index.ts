@@ -15,7 +15,7 @@ const WITH_BOOT_CODE = /^(FAT|exFAT|NTFS|BitLocker|ReFS)/;
 
 /**
  * Finds the partitions and file systems of a disk of `size` bytes. `read` resolves to exactly `length` bytes from `offset`: for
- * an `Image`, it calls `image.read`. Reads at most about 100 KB for each partition, of at most 32 partitions. Whatever the disk
+ * a `DiskImage`, it calls `image.read`. Reads at most about 100 KB for each partition, of at most 32 partitions. Whatever the disk
  * contains, it fails only if `read` fails, with its error, or with `usage` if an argument, or the result of `read`, has the wrong
  * type.
  */
@@ -29,7 +29,7 @@ export async function contentsOf(
   }
   const disk = new Disk(read, size);
   const whole = await fileSystemAt(disk, 0);
-  const alone: Partition[] = whole ? [{ offset: 0, size, fileSystem: whole }] : [];
+  const alone: Partition[] = whole ? [{ offset: 0, length: size, fileSystem: whole }] : [];
   if (whole && WITH_BOOT_CODE.test(whole.name)) return { parts: alone };
   const table = await tableOf(disk);
   if (!table) return { parts: alone };

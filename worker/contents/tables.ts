@@ -111,7 +111,7 @@ function gptPart(entry: ByteReader, sector: number): Partition | undefined {
   const name = entry.text(56, 72, 'utf-16le');
   return {
     offset: first * sector,
-    size: (last - first + 1) * sector,
+    length: (last - first + 1) * sector,
     ...(name === '' ? {} : { name }),
     ...(Object.hasOwn(GPT_TYPES, type) ? { type: GPT_TYPES[type]! } : {}),
   };
@@ -189,7 +189,7 @@ async function addLogical(disk: Disk, start: number, parts: Partition[]): Promis
 
 const mbrPart = ({ type, first, sectors }: MbrEntry, base: number): Partition => ({
   offset: (base + first) * SECTOR,
-  size: sectors * SECTOR,
+  length: sectors * SECTOR,
   ...(Object.hasOwn(MBR_TYPES, type) ? { type: MBR_TYPES[type]! } : {}),
 });
 

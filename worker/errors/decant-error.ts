@@ -2,7 +2,7 @@
 // nothing else.
 
 import { shownMessage } from './shown.js';
-import { isObject } from './values.js';
+import { isObject, isOf } from './values.js';
 
 /** The kind of a failure, for programs. */
 export type ErrorKind =
@@ -32,9 +32,9 @@ export type ErrorKind =
 /** A container of an image. */
 export interface ContainerInfo {
   /** `gzip`, `xz`, `zstd`, `bzip2`, `lz4`, `tar` or `zip`. */
-  name: string;
+  readonly name: string;
   /** The name of the member that is the image, if members have names. */
-  member?: string;
+  readonly member?: string;
 }
 
 /** A disk in a container. */
@@ -52,21 +52,19 @@ export interface Member {
 /** An internal snapshot. */
 export interface Snapshot {
   /** Its ID, unique within the image. */
-  id: string;
+  readonly id: string;
   /** Its name. */
-  name: string;
-  /** When it was taken, in seconds since 1970. */
-  dateSeconds: number;
-  /** The nanoseconds of that time. */
-  dateNanoseconds: number;
-  /** The guest's clock at that time, in nanoseconds. */
-  vmClockNanoseconds: number;
+  readonly name: string;
+  /** When it was taken, in seconds since 1970, with microseconds as its fraction if the image records them. */
+  readonly date: number;
+  /** The guest's clock at that time, in seconds. */
+  readonly vmClock: number;
   /** The size of the saved state of the machine. */
-  vmStateSize: number;
+  readonly vmStateSize: number;
   /** The guest's instruction count, if recorded. */
-  icount?: number;
+  readonly icount?: number;
   /** The size of the disk at that time, if recorded. */
-  virtualSize?: number;
+  readonly virtualSize?: number;
 }
 
 /**
@@ -85,7 +83,7 @@ export interface Fields {
   /** The remains of the output, as a sentence. */
   readonly left?: string;
   /** Whether progress was saved: the same conversion with `resume` continues it. */
-  readonly kept?: boolean;
+  readonly resumable?: boolean;
   /** The format to state. */
   readonly format?: string;
   /** The status of a server's answer. */
@@ -107,6 +105,18 @@ export interface Fields {
     | undefined;
 }
 
+/**
+ * The name of a failure. That of a cancelled call is the name of the reason of its signal, if it is one of these: `AbortError` after `abort()`,
+ * `TimeoutError` after the time of `AbortSignal.timeout`.
+ */
+export type FailureName = 'DecantError' | 'AbortError' | 'TimeoutError';
+
+const NAMES: readonly FailureName[] = ['DecantError', 'AbortError', 'TimeoutError'];
+
+/** The name of `reason`, if it is a reason of the platform for an abort. */
+export const nameOfAbort = (reason: unknown): FailureName | undefined =>
+  isOf<DOMException>(reason, 'DOMException') ? NAMES.find((name) => name === reason.name) : undefined;
+
 /** The optional parts of a `DecantError`. */
 export interface DecantErrorOptions {
   /** A code of docs/errors.md; by default the kind. */
@@ -122,8 +132,8 @@ export interface DecantErrorOptions {
  * 1,000 characters; names and other text in it are escaped.
  */
 export class DecantError extends Error {
-  /** `DecantError.is` recognises the error by it. */
-  override readonly name = 'DecantError';
+  /** `DecantError.is` recognises the error by it. Of a call that was cancelled, the name of its signal's reason. */
+  override readonly name: FailureName;
   /** The exact failure: a code of docs/errors.md, or the kind. */
   readonly code: string;
   /** The subject of the error; empty if the code has no fields. */
@@ -137,19 +147,23 @@ export class DecantError extends Error {
     { code = kind, fields = {}, ...options }: DecantErrorOptions = {},
   ) {
     super(shownMessage(message), options);
+    this.name = (kind === 'cancelled' && nameOfAbort(options.cause)) || 'DecantError';
     this.code = code;
     this.fields = fields;
   }
 
   /**
    * Whether `value` is a failure of Decant: an error of this or another copy of the package, or the result of `toJSON`, which
-   * has no `cause`.
+   * has no `cause`. TypeScript narrows a `DecantError` to itself, and any other value to a `Failure`.
    */
-  static is(value: unknown): value is Failure & { readonly cause?: unknown } {
+  static is<T>(
+    value: T,
+  ): value is T & (Extract<T, DecantError> extends never ? Failure & { readonly cause?: unknown } : DecantError) {
     if (!isObject(value)) return false;
     try {
       const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
-      return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
+      const isNamed = NAMES.some((one) => one === name);
+      return isNamed && typeof kind === 'string' && typeof message === 'string';
     } catch {
       return false;
     }
@@ -165,7 +179,7 @@ export class DecantError extends Error {
 /** A `DecantError` as plain data. */
 export interface Failure {
   /** `DecantError.is` recognises the error by it. */
-  name: 'DecantError';
+  name: FailureName;
   /** The kind of the failure. */
   kind: ErrorKind;
   /** The exact failure: a code of docs/errors.md, or the kind. */

@@ -24,6 +24,28 @@ const throwing = Object.defineProperty(new Error('a'), 'message', {
   },
 });
 
+const TIMED_OUT = new DOMException('It took too long', 'TimeoutError');
+
+// (reason, name, code, message)
+test.each<[reason: unknown, name: string, code: string, message: string]>([
+  [undefined, 'AbortError', 'cancelled', 'It was cancelled'],
+  [TIMED_OUT, 'TimeoutError', 'timed-out', 'It took longer than its time-out'],
+  [new DOMException('No', 'NotAllowedError'), 'DecantError', 'cancelled', 'It was cancelled'],
+  [new Error('mine'), 'DecantError', 'cancelled', 'It was cancelled'],
+  ['mine', 'DecantError', 'cancelled', 'It was cancelled'],
+])('a cancel because of %s', (given, name, code, message) => {
+  const signal = AbortSignal.abort(given);
+  const error = cancelled('It', signal);
+  expect(error).toMatchObject({ name, kind: 'cancelled', code, message });
+  expect(error.cause).toBe(signal.reason);
+  expect(error.toJSON()).toMatchObject({ name, code });
+});
+
+test('the name is that of the reason only if the call was cancelled', () => {
+  expect(new DecantError('source', 'It timed out', { cause: TIMED_OUT }).name).toBe('DecantError');
+  expect(cancelled('It').cause).toBeUndefined();
+});
+
 describe('DecantError', () => {
   test('its message is escaped and cut', () => {
     expect(new DecantError('usage', 'a\nb').message).toBe('a\\u000ab');
@@ -46,6 +68,9 @@ describe('DecantError', () => {
     ['an error', new DecantError('usage', 'a'), true],
     ['its plain form', new DecantError('usage', 'a').toJSON(), true],
     ['one of another copy', Object.assign(new Error('a'), { name: 'DecantError', kind: 'usage' }), true],
+    ['a cancel', cancelled('It', AbortSignal.abort()), true],
+    ['the plain form of a time-out', cancelled('It', AbortSignal.abort(TIMED_OUT)).toJSON(), true],
+    ['the reason of a cancel', AbortSignal.abort().reason, false],
     ['a copy without a kind', Object.assign(new Error('a'), { name: 'DecantError' }), false],
     ['another error', Object.assign(new Error('a'), { kind: 'usage' }), false],
     ['another kind of message', { name: 'DecantError', kind: 'usage', message: 7 }, false],

@@ -1,6 +1,13 @@
 // `DecantError`, the only error that the API throws, and conversions of other errors to it.
 
-import { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './decant-error.js';
+import {
+  DecantError,
+  type DecantErrorOptions,
+  type ErrorKind,
+  type Failure,
+  type Fields,
+  nameOfAbort,
+} from './decant-error.js';
 import { decimalSize } from './sizes.js';
 import { isObject } from './values.js';
 
@@ -146,8 +153,13 @@ export function outOfMemory(cause: unknown, size?: number): DecantError {
   });
 }
 
-/** The error for a cancel. Only the outermost call knows `what` was cancelled. */
-export const cancelled = (what = 'The operation'): DecantError => new DecantError('cancelled', `${what} was cancelled`);
+/** The error for a cancel by `signal`. Only the outermost call knows `what` was cancelled, and by which signal. */
+export function cancelled(what = 'The operation', signal?: AbortSignal): DecantError {
+  if (!signal?.aborted) return new DecantError('cancelled', `${what} was cancelled`);
+  const cause: unknown = signal.reason;
+  if (nameOfAbort(cause) !== 'TimeoutError') return new DecantError('cancelled', `${what} was cancelled`, { cause });
+  return new DecantError('cancelled', `${what} took longer than its time-out`, { code: 'timed-out', cause });
+}
 
 /** Settles like `work`, but rejects with `cancelled` as soon as `signal` is aborted. */
 export async function orCancelled<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {

@@ -25,3 +25,10 @@ export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return bytes;
 }
+
+/** Freezes plain data, with all that is in it. */
+export function frozen<T>(data: T): T {
+  if (!isObject(data) || Object.isFrozen(data)) return data;
+  Object.values(data).forEach(frozen);
+  return Object.freeze(data);
+}

@@ -16,8 +16,10 @@ import type {
 } from '../public/types.js';
 import type { Capacity, Resume, StatedDisk, TargetSpec } from './messages.js';
 
-/** `Info` of the API without the name, which only the calling side knows. */
-export type CrateInfo = Omit<Info, 'name'>;
+/** `Info` of the API without the name, which only the calling side knows. The calling side completes it. */
+export type CrateInfo = Writable<Omit<Info, 'name'>>;
+
+type Writable<T> = { -readonly [P in keyof T]: T[P] };
 
 /** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
 export type CrateExtent = Omit<Extent, 'file'> & { file?: number };

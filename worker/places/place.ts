@@ -67,7 +67,7 @@ export const VHDX = plain('vhdx');
 export const VDI = plain('vdi');
 export const OVA = plain('ova');
 export const QCOW2: PlaceFormat = { name: 'qcow2', required: {}, recommended: { compress: 'on' } };
-export const VMDK: PlaceFormat = { name: 'vmdk', required: { subformat: 'streamOptimized' }, recommended: {} };
+export const VMDK: PlaceFormat = plain('vmdk');
 export const FIXED_VHD: PlaceFormat = { name: 'vpc', required: { subformat: 'fixed' }, recommended: {} };
 export const DYNAMIC_VHD: PlaceFormat = { name: 'vpc', required: { subformat: 'dynamic' }, recommended: {} };
 

@@ -454,8 +454,8 @@ describe('commands carry the hardware of the machine', () => {
 
   test('what the configuration does not state, the disk shows', () => {
     const parts = [
-      { offset: 0, size: 1, type: 'EFI system' },
-      { offset: 1, size: 1, type: 'Microsoft reserved' },
+      { offset: 0, length: 1, type: 'EFI system' },
+      { offset: 1, length: 1, type: 'Microsoft reserved' },
     ];
     const contents = { parts, firmware: ['UEFI' as const] };
     const shown = { ...one('vhdx', { cpus: 2 }), contents };

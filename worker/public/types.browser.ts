@@ -9,7 +9,7 @@ import type {
   CommonStreamedImage,
   Convertible,
   Engine,
-  Kept,
+  Resumable,
   Source,
   Target,
   Threads,
@@ -19,7 +19,7 @@ import type {
  * A source of an image. A string or `URL` with `http` or `https` names a file on a server: see `httpSource`. With a handle,
  * Decant can detect for certain that an output is the image itself.
  *
- * A stream is read once, in order, and cancelled when the image is closed. It contains a raw disk, which `format` must state,
+ * A stream is read once, in order, and cancelled when the image is closed. It contains a raw disk, which `inputFormat` must state,
  * or a raw disk in gzip, xz, zstd, bzip2, lz4 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be converted once.
  */
 export type Input =
@@ -48,8 +48,8 @@ export type Output =
   /** A file of this name in the origin's private file system. It appears when it is complete. */
   | { opfs: string }
   /**
-   * A download of this name. The output is first written to the private file system. That copy is removed after the time
-   * returned by `copyLifetime`.
+   * A download of this name. The output is first written to the private file system. That copy is removed when it expires:
+   * `Result.copyExpires`.
    */
   | { download: string }
   /**
@@ -96,7 +96,7 @@ export interface ConvertOptions extends CommonConvertOptions {
 }
 
 /** An image that can be read at any position. */
-export interface Image extends CommonImage, Convertible<Output, ConvertOptions> {}
+export interface DiskImage extends CommonImage, Convertible<Output, ConvertOptions> {}
 
 /**
  * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, and nothing else; an image
@@ -105,10 +105,10 @@ export interface Image extends CommonImage, Convertible<Output, ConvertOptions> 
 export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
 
 /** An opened image of either kind: `streamed` says which. */
-export type AnyImage = Image | StreamedImage;
+export type AnyImage = DiskImage | StreamedImage;
 
 /** A part of a disk that a conversion with `resume` left in the browser's storage. */
-export interface Leftover extends Kept {
+export interface Leftover extends Resumable {
   /** Whether the output was a `{ download }` or `{ opfs }`. */
   readonly kind: 'download' | 'opfs';
   /** The name of the image, if it had one. */
@@ -127,6 +127,16 @@ export interface TargetKind {
   obstacle?: string;
   /** The reason for programs: a code of docs/errors.md. */
   code?: string;
+  /** With `size`, of `opfs` and `download`: whether the private file system has room for the file now. */
+  fits?: boolean;
+  /** With `size`, of `download`: when the copy of such a file would expire if it were completed now. See `Result.copyExpires`. */
+  copyExpires?: Date;
+}
+
+/** What to know about the kinds of targets. */
+export interface TargetsOptions {
+  /** The size of an output in bytes: says whether it fits. Creates such a file and removes it, since browsers' estimates are not reliable. */
+  size?: number;
 }
 
 /** Where wasm is loaded from. A `WebAssembly.Module` is used unchanged. */

@@ -11,7 +11,7 @@ export type Engine = 'threads' | 'workers';
 export type { Codec } from './registry.js';
 
 /** How many workers decode, and by which engine. */
-export interface WorkerOptions {
+export interface EngineOptions {
   /** By default `auto`: the engine that is the fastest here. */
   engine?: Engine | 'auto';
   /** The number of workers or threads that decode: 1 to 64. By default one for each core, at most 8. */
@@ -19,7 +19,7 @@ export interface WorkerOptions {
 }
 
 /** The workers to start. */
-export interface PrepareOptions extends WorkerOptions {
+export interface PrepareOptions extends EngineOptions {
   /**
    * The size of the image in bytes, by default large. Of the workers, only the one that opens the image is started for an image
    * smaller than 4 MiB, or with 0, if no conversion follows.
@@ -30,44 +30,54 @@ export interface PrepareOptions extends WorkerOptions {
 /** A format that the disk of an image can be converted to. */
 export interface OutputFormat {
   /** The name, as in `qemu-img -O`. */
-  name: string;
+  readonly name: string;
   /** The name for people. */
-  label: string;
+  readonly label: string;
   /** Its purpose in a few words: "For Azure". */
-  hint?: string;
+  readonly hint?: string;
   /** The extension of its files, with the dot. */
-  extension: string;
+  readonly extension: string;
   /**
-   * Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. With `other`, other values
-   * are accepted, too: it says which, such as "a number from 1 to 8".
+   * Its options, named as in `qemu-img -o`, with their default values. With `other`, other values than the listed ones are accepted, too: it
+   * says which, such as "a number from 1 to 8".
    */
-  options: { name: string; values: string[]; other?: string; required: boolean }[];
+  readonly options: readonly {
+    readonly name: string;
+    readonly default: string;
+    readonly values: readonly string[];
+    readonly other?: string;
+  }[];
   /**
    * The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below describe a
    * conversion with these options.
    */
-  recommended: Record<string, string>;
+  readonly recommended: Readonly<Record<string, string>>;
   /** Whether data is compressed. That takes longer than writing it unchanged. */
-  compressed: boolean;
+  readonly compressed: boolean;
   /** Whether a conversion can be resumed. */
-  resumable: boolean;
+  readonly resumable: boolean;
   /** Whether targets that take bytes in ascending order only accept it: streams, standard output, most uploads. */
-  streamable: boolean;
+  readonly streamable: boolean;
   /** Whether readers look for a footer at the end of the file, so that nothing may follow the output. */
-  hasFooter: boolean;
+  readonly hasFooter: boolean;
   /**
    * Whether the size of the disk must be known first, but is known only at its end. A conversion of a compressed file then finds it
    * in the file, or decodes the file twice (phase `measuring`); that of a stream needs `spool`.
    */
-  needsSize?: boolean;
+  readonly needsSize?: boolean;
   /** The size of the output, if it is known before the conversion. */
-  size?: number;
+  readonly size?: number;
   /** The size of sectors that the output states, if the format states it: that of the disk, as far as the image states it. */
-  sectorSize?: number;
+  readonly sectorSize?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
-  notices: Notice[];
+  readonly notices: readonly Notice[];
   /** Why this disk cannot be converted to the format. */
-  refusal?: { kind: ErrorKind; code: string; fields: Fields; message: string };
+  readonly refusal?: {
+    readonly kind: ErrorKind;
+    readonly code: string;
+    readonly fields: Fields;
+    readonly message: string;
+  };
 }
 
 /**
@@ -124,9 +134,9 @@ export interface Progress {
   secondsLeft?: number;
 }
 
-/** The progress that an earlier conversion has kept for one with `resume`. */
-export interface Kept {
-  /** How many bytes of the disk are done; 0 if nothing is kept. */
+/** The progress that an earlier conversion has saved for one with `resume`. */
+export interface Resumable {
+  /** How many bytes of the disk are done; 0 if nothing was saved. */
   readonly guestDone: number;
   /** Deletes the stored progress. Fails with `target` if that is impossible now. */
   discard(): Promise<void>;
@@ -148,7 +158,7 @@ export interface LostRange {
   /** With `disks`: the number of the disk in the output, from 1. */
   disk?: number;
   /** The guest offset. */
-  start: number;
+  offset: number;
   /** The length in bytes. */
   length: number;
   /** Why the range is lost: a code of docs/errors.md. */
@@ -251,8 +261,10 @@ export interface Result {
   lostRanges: number;
   /** The number of lost bytes. If it is not 0, the output is damaged. */
   lostBytes: number;
-  /** Of a `{ download }`: its copy in the browser's storage, which can be read for the time that `copyLifetime` returns. */
+  /** Of a `{ download }`: its copy in the browser's storage, which can be read until `copyExpires`. */
   copy?: Blob;
+  /** When the copy is removed: two minutes after the conversion, plus a second for each 20 MB. */
+  copyExpires?: Date;
   /** With `sha256`, if all bytes have passed in ascending order: the SHA-256 of the output, in hexadecimal digits. */
   sha256?: string;
   /**
@@ -272,6 +284,6 @@ export interface Result {
   engineReason: string;
   /** How many workers or threads decoded. */
   workers: number;
-  /** The milliseconds spent in each phase. */
+  /** The seconds spent in each phase. */
   time: Record<Phase, number>;
 }

@@ -6,12 +6,12 @@ import type { ImageBase } from './types.image.js';
 /** How to convert an image. */
 export interface CommonConvertOptions {
   /**
-   * The name of the place where the disk will run, such as `azure`; `Image.places` lists them. Chooses `format` and
+   * The name of the place where the disk will run, such as `azure`; `DiskImage.places` lists them. Chooses `format` and
    * `formatOptions`, or completes and checks those that are given. Fails with `usage` for a format that the place does not accept
    * (`place-format`), and with `limit` for a disk that is too large or too small for it (`place-limit`), before anything is read.
    */
   for?: string;
-  /** The name of one of `Image.formats`; by default `raw`. */
+  /** The name of one of `DiskImage.formats`; by default `raw`. */
   format?: string;
   /** The values of the format's options, by name. */
   formatOptions?: Record<string, string>;

@@ -6,21 +6,21 @@ import type { Bytes } from './types.contracts.js';
 import type {
   DiskDigest,
   DiskRange,
-  Kept,
+  EngineOptions,
   LostRange,
   OutputFormat,
   Progress,
   Result,
+  Resumable,
   TreeDigest,
-  WorkerOptions,
 } from './types.conversion.js';
 import type { CheckResult, Extent, Info, Layer, Member, StreamedInfo } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
-export interface CommonOpenOptions extends WorkerOptions {
-  /** The name of the format. By default it is recognised by content. A raw disk is never recognised: pass `raw`. */
-  format?: string;
+export interface CommonOpenOptions extends EngineOptions {
+  /** The name of the image's format. By default it is recognised by content. A raw disk is never recognised: pass `raw`. */
+  inputFormat?: string;
   /** The name of the image for messages. By default that of the `File`, path or source. */
   name?: string;
   /**
@@ -74,7 +74,7 @@ export interface CommonOpenOptions extends WorkerOptions {
    */
   checkManifest?: boolean;
   /**
-   * With the format `raw`: makes a disk of the content of the file's containers, such as gzip and tar, whatever it is. Otherwise the
+   * With the input format `raw`: makes a disk of the content of the file's containers, such as gzip and tar, whatever it is. Otherwise the
    * bytes of the file itself are the disk, and `info.safety` has the notice `packed-as-raw` if they are something else. Fails with
    * `usage` without that format, and with `nothing-to-unpack` for a file in no container.
    */
@@ -218,9 +218,9 @@ export interface ReadOptions {
 /** The bytes of the disk that `readable` streams. */
 export interface ReadableOptions {
   /** The offset of the first byte; by default 0. */
-  start?: number;
-  /** The offset after the last byte; by default the virtual size. */
-  end?: number;
+  offset?: number;
+  /** The number of bytes; by default all up to the end of the disk. */
+  length?: number;
   /** Cancels the reading. */
   signal?: AbortSignal;
 }
@@ -235,7 +235,7 @@ export interface ImageBase {
    */
   readonly members: readonly Member[];
   /** The formats that the disk can be converted to, the default first; `refusal` says why one is not possible. */
-  readonly formats: OutputFormat[];
+  readonly formats: readonly OutputFormat[];
   /** Lists the places where disks run, with the output of this disk for each; `refusal` says why it does not fit there. */
   places(): Promise<ImagePlace[]>;
   /**
@@ -268,17 +268,20 @@ export interface Convertible<Output, Options> {
   /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
   convert(output: Output, options?: Options): Promise<Result>;
   /**
-   * Returns the kept progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
+   * Returns the saved progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
    * `undefined` if it could not be resumed, or if only a custom target knows.
    */
-  kept(output: Output, options?: Options): Promise<Kept | undefined>;
+  resumable(output: Output, options?: Options): Promise<Resumable | undefined>;
 }
 
 /** An image that can be read at any position. */
 export interface CommonImage extends ImageBase {
-  /** Distinguishes an `Image` from a `StreamedImage`. */
+  /** Distinguishes a `DiskImage` from a `StreamedImage`. */
   readonly streamed: false;
-  /** The content of the headers, and the files and passwords that a conversion still needs. */
+  /**
+   * The content of the headers, and the files and passwords that a conversion still needs. It is frozen, as `formats` and `members` are: when
+   * something changes, as by `unlock`, the image gets another object.
+   */
   readonly info: Info;
   /**
    * Derives the keys of an encrypted image now, instead of when they are first needed. Does nothing if there is nothing to
@@ -302,8 +305,8 @@ export interface CommonImage extends ImageBase {
    */
   read(offset: number, length: number, options?: ReadOptions): Promise<Bytes>;
   /**
-   * Streams the bytes of the disk from `start` (0) to before `end` (the virtual size), in chunks of at most 4 MiB, as fast as
-   * they are taken. It fails like `read`, and at its end if the file has changed. Cancelling it stops all reading.
+   * Streams `length` bytes of the disk from `offset`, by default all of it, in chunks of at most 4 MiB, as fast as they are taken. It
+   * fails like `read`, and at its end if the file has changed. Cancelling it stops all reading.
    */
   readable(options?: ReadableOptions): ReadableStream<Bytes>;
 }
@@ -313,7 +316,7 @@ export interface CommonImage extends ImageBase {
  * else; an image from a stream only once.
  */
 export interface CommonStreamedImage extends ImageBase {
-  /** Distinguishes a `StreamedImage` from an `Image`. */
+  /** Distinguishes a `StreamedImage` from a `DiskImage`. */
   readonly streamed: true;
   /** The information that is available before the conversion. */
   readonly info: StreamedInfo;

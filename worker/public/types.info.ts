@@ -7,43 +7,43 @@ export type { ContainerInfo, Member, Snapshot } from '../errors/errors.js';
 /** The content of an image's headers. Names are unchanged: show them with `shownText`. */
 export interface HeaderInfo {
   /** The name of the format, as in `qemu-img -f`. */
-  format: string;
+  readonly format: string;
   /** The name of the image, if it has one. */
-  name?: string;
+  readonly name?: string;
   /** The name of the virtual machine, if the image was opened by its configuration, or its archive has an OVF descriptor. */
-  machine?: string;
+  readonly machine?: string;
   /** The hardware of that machine, if its configuration names this disk. Outputs that describe a machine get it. */
-  hardware?: MachineHardware;
+  readonly hardware?: MachineHardware;
   /** The containers of the image, the outermost first. */
-  containers: ContainerInfo[];
+  readonly containers: readonly ContainerInfo[];
   /** The size of the image's file, or of the container's member that is the image; missing for a stream. */
-  fileSize?: number;
+  readonly fileSize?: number;
   /** The unit of allocation: a cluster, grain or block. */
-  clusterSize?: number;
+  readonly clusterSize?: number;
   /** The version of the format. */
-  version?: number;
+  readonly version?: number;
   /** The compression method, if data is compressed. */
-  compression?: string;
+  readonly compression?: string;
   /** The names of the feature bits that are set. */
-  features: string[];
+  readonly features: readonly string[];
   /** The internal snapshots, in the order of the image's table. */
-  snapshots: Snapshot[];
+  readonly snapshots: readonly Snapshot[];
   /** The other files that the image names. */
-  references: Reference[];
+  readonly references: readonly Reference[];
   /** How children may identify this image as their parent, in formats that record it. */
-  identities: Identity[];
+  readonly identities: readonly Identity[];
   /** How the image is encrypted, if it is. */
-  encryption?: { format: 'luks' | 'aes'; luks?: Luks };
+  readonly encryption?: { readonly format: 'luks' | 'aes'; readonly luks?: Luks };
   /** Properties that only this format has, as under `format-specific` in `qemu-img info --output=json`. */
-  specific: Record<string, unknown>;
+  readonly specific: Readonly<Record<string, unknown>>;
   /** The image and the layers below it, as far as they were passed to `open`. */
-  layers: Layer[];
+  readonly layers: readonly Layer[];
   /** What a conversion still needs; empty if nothing is missing. */
-  needs: Need[];
+  readonly needs: readonly Need[];
   /** The names of companions that nothing refers to. */
-  unusedCompanions: string[];
+  readonly unusedCompanions: readonly string[];
   /** Warnings for a person before an image of unknown origin is converted. */
-  safety: Notice[];
+  readonly safety: readonly Notice[];
 }
 
 /**
@@ -52,29 +52,29 @@ export interface HeaderInfo {
  */
 export interface MachineHardware {
   /** The number of CPUs. */
-  cpus?: number;
+  readonly cpus?: number;
   /** The memory in bytes, a whole number of MiB. */
-  memory?: number;
+  readonly memory?: number;
   /** The firmware. */
-  firmware?: 'bios' | 'efi';
+  readonly firmware?: 'bios' | 'efi';
   /** The operating system: `linux`, `ubuntu`, `windows10` and so on, or `other`. */
-  os?: string;
+  readonly os?: string;
   /** The controller of the disk: `lsilogic`, `lsilogicsas`, `pvscsi`, `buslogic`, `sata`, `nvme` or `ide`. */
-  controller?: string;
+  readonly controller?: string;
   /** The types of the network adapters: `E1000`, `E1000e`, `VMXNET3` or `PCNet32`. */
-  network?: string[];
+  readonly network?: readonly string[];
 }
 
 /** The content of an image's headers, and information about its disk. */
 export interface Info extends HeaderInfo {
   /** The size of the guest's disk. */
-  virtualSize: number;
+  readonly virtualSize: number;
 }
 
 /** The information about a streamed image that is available before its conversion. */
 export interface StreamedInfo extends HeaderInfo {
   /** Known only at the end of the disk: see `Result.virtualSize`. */
-  virtualSize?: undefined;
+  readonly virtualSize?: undefined;
 }
 
 /** The information about an image of either kind. */
@@ -86,37 +86,37 @@ export type Role = 'backing file' | 'parent' | 'data file' | 'extent';
 /** A file that an image names. */
 export interface Reference {
   /** The file's role. */
-  role: Role;
+  readonly role: Role;
   /** The name in the image; for a reference without a name, the ID of the disk. */
-  name: string;
+  readonly name: string;
   /** The last part of the path that is named, also in a URL or in JSON. */
-  fileName: string;
+  readonly fileName: string;
   /** The format that the image states for the file. */
-  format?: string;
+  readonly format?: string;
   /** The identity that a parent must have, in formats that record it. A parent without a name is found by it. */
-  identity?: Identity;
+  readonly identity?: Identity;
 }
 
 /** The identity of a disk: UUIDs or content IDs. */
 export interface Identity {
   /** The ID of the disk. */
-  id: string;
+  readonly id: string;
   /** The ID of the state of its content, in formats that record it separately. */
-  state?: string;
+  readonly state?: string;
 }
 
 /** One image of a chain. */
 export interface Layer {
   /** The name of its file. */
-  name: string;
+  readonly name: string;
   /** The name of its format. */
-  format: string;
+  readonly format: string;
   /** Whether `raw` is a guess: no image states the format, and the content is not recognised. */
-  guessed: boolean;
+  readonly guessed: boolean;
   /** The size of its disk. */
-  virtualSize: number;
+  readonly virtualSize: number;
   /** The encryption method, if the layer is encrypted. */
-  encryption?: 'luks' | 'aes';
+  readonly encryption?: 'luks' | 'aes';
 }
 
 /**
@@ -124,47 +124,58 @@ export interface Layer {
  * name of the layer that needs it.
  */
 export type Need =
-  | { kind: 'missing-file'; role: Role; name: string; fileName: string; of: string }
-  | { kind: 'password'; of: string };
+  | {
+      readonly kind: 'missing-file';
+      readonly role: Role;
+      readonly name: string;
+      readonly fileName: string;
+      readonly of: string;
+    }
+  | { readonly kind: 'password'; readonly of: string };
 
 /** A notice: a code and fields for programs, and a sentence for people. */
 export interface Notice {
   /** A code of docs/errors.md. It stays the same when the sentence changes. */
-  code: string;
+  readonly code: string;
   /** The subject of the notice; empty for a code without fields. */
-  fields: Fields;
+  readonly fields: Fields;
   /** One sentence, without a full stop at its end. Names in it are escaped. */
-  message: string;
+  readonly message: string;
 }
 
 /** The content of a LUKS header. Offsets are relative to its start. */
 export interface Luks {
   /** The version: 1 or 2. */
-  version: number;
+  readonly version: number;
   /** The cipher, as in the header. */
-  cipher: string;
+  readonly cipher: string;
   /** The mode of the cipher. */
-  mode: string;
+  readonly mode: string;
   /** The method for initialisation vectors. */
-  iv: string;
+  readonly iv: string;
   /** The hash for initialisation vectors, if the method needs one. */
-  ivHash?: string;
+  readonly ivHash?: string;
   /** The hash of the key slots, or in version 2 of the digest of the master key. */
-  hash: string;
+  readonly hash: string;
   /** The UUID of the header. */
-  uuid: string;
+  readonly uuid: string;
   /** Where the encrypted data begins. */
-  payloadOffset: number;
+  readonly payloadOffset: number;
   /** The iterations of the digest of the master key. */
-  masterKeyIterations: number;
+  readonly masterKeyIterations: number;
   /** The key slots; in version 2 those with the master key. `iterations` are passes for Argon2. */
-  slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
+  readonly slots: readonly {
+    readonly active: boolean;
+    readonly iterations: number;
+    readonly keyOffset: number;
+    readonly stripes: number;
+  }[];
 }
 
 /** A range of the guest's disk. */
 export interface Extent {
   /** The guest offset. */
-  start: number;
+  offset: number;
   /** The length in bytes. */
   length: number;
   /** `lost` occurs only if the image was opened with `salvage`. */
@@ -178,7 +189,7 @@ export interface Extent {
   /** The name of the file that holds the bytes; only for data that is neither compressed nor encrypted. */
   file?: string;
   /** The host offset: where in `file` the bytes begin. */
-  offset?: number;
+  hostOffset?: number;
   /** Why the range is lost, or, if it is of another kind, why its bytes may be wrong: a code of docs/errors.md. */
   code?: string;
   /** The same for people. */

@@ -38,7 +38,7 @@ export interface NodeFileHandle {
  * does not work on Windows. Bytes in an array must not change until the image is closed.
  *
  * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
- * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2, lz4 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be
+ * disk, which `inputFormat` must state, or a raw disk in gzip, xz, zstd, bzip2, lz4 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be
  * converted once.
  */
 export type Input =
@@ -124,7 +124,7 @@ export interface ConvertOptions extends CommonConvertOptions {
 }
 
 /** An image that can be read at any position. */
-export interface Image extends CommonImage, Convertible<Output, ConvertOptions> {}
+export interface DiskImage extends CommonImage, Convertible<Output, ConvertOptions> {}
 
 /**
  * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, and nothing else; an image
@@ -133,7 +133,7 @@ export interface Image extends CommonImage, Convertible<Output, ConvertOptions> 
 export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
 
 /** An opened image of either kind: `streamed` says which. */
-export type AnyImage = Image | StreamedImage;
+export type AnyImage = DiskImage | StreamedImage;
 
 /** A kind of target, and whether it is available. */
 export interface TargetKind {

@@ -6,7 +6,7 @@ import type { MachineHardware, Notice } from './types.info.js';
 
 /** An output format that a place accepts. */
 export interface PlaceFormat {
-  /** The name of one of `Image.formats`. */
+  /** The name of one of `DiskImage.formats`. */
   name: string;
   /** The options that the place needs. */
   required: Record<string, string>;
@@ -64,7 +64,7 @@ export interface ImagePlace {
   /** The size of the output, if it is known before the conversion. */
   size?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
-  notices: Notice[];
+  notices: readonly Notice[];
   /** Why the disk cannot be converted for this place. */
   refusal?: { kind: ErrorKind; code: string; fields: Fields; message: string };
 }

@@ -1,7 +1,7 @@
 // Inputs whose code is loaded when it is needed, since most are local files: custom sources, streams, files on servers.
 
 import { checkSignal, orUsageError } from '../errors/argument-checks.js';
-import { orCancelled } from '../errors/errors.js';
+import { cancelled, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isObject } from '../errors/values.js';
 import type { HttpPlatform } from '../http/http-client.js';
@@ -38,8 +38,12 @@ export async function openServerFile(
 ): Promise<Source> {
   const signal = orUsageError('the options of httpSource', () => options.signal);
   checkSignal(signal);
-  const { openHttp } = await orCancelled(signal, loadServerFiles());
-  return openHttp(platform, url, options);
+  try {
+    const { openHttp } = await orCancelled(signal, loadServerFiles());
+    return await openHttp(platform, url, options);
+  } catch (thrown) {
+    throw toDecantError(thrown).kind === 'cancelled' ? cancelled('Opening the file', signal) : thrown;
+  }
 }
 
 /** Opens a URL that was passed to `open`: as `openAddress`. Fails with `internal` if the code cannot be loaded. */

@@ -147,7 +147,7 @@ async function beginAtOnce(
 }
 
 /**
- * Throws `encoded` if the stored bytes are gzip and the name does not say so: with `format: 'raw'`, they would be taken for
+ * Throws `encoded` if the stored bytes are gzip and the name does not say so: with `inputFormat: 'raw'`, they would be taken for
  * the disk itself.
  */
 async function checkStored(opened: OpenedFile, encoded: EncodedFile, name: string): Promise<void> {

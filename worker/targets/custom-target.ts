@@ -8,11 +8,11 @@ import type { Network, Notice, Target, TargetResumePoint } from '../public/types
 import type { OpenedSource } from '../sources/opened-source.js';
 import { outputInUse, writers } from './claims.js';
 import {
-  keptError,
   type OpenReadable,
   type OutputTarget,
   type ResumePoint,
   requireSize,
+  resumableError,
   type Sizes,
 } from './output-target.js';
 
@@ -182,7 +182,7 @@ export class CustomTarget implements OutputTarget {
     const isKept = await within(this.#abortTimeout(keep), aborted, () => undefined);
     this.#end();
     if (isKept instanceof DecantError) throw isKept;
-    if (isKept === true && keep) throw keptError();
+    if (isKept === true && keep) throw resumableError();
   }
 
   /** How long to wait for `abort`, in milliseconds. */

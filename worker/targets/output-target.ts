@@ -4,7 +4,7 @@
 import { DecantError } from '../errors/errors.js';
 import type { Converted } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
-import type { Kept, Network, Notice, ReadableOutput } from '../public/types.js';
+import type { Network, Notice, ReadableOutput, Resumable } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 
 /** The sizes of a conversion, in bytes. */
@@ -50,7 +50,7 @@ export interface OutputTarget {
   /** Whether it can resume saved progress. */
   readonly resumes?: boolean;
   /** The saved progress of the conversion `identity`. Missing if only a server knows it. */
-  kept?(identity: string): Promise<Kept>;
+  resumable?(identity: string): Promise<Resumable>;
   /** After `prepare`: the point from which this conversion resumes. */
   readonly resumePoint?: ResumePoint | undefined;
   /** Reports that the output is written up to `resumePoint`. */
@@ -88,6 +88,8 @@ export interface OutputTarget {
   readonly isAllocated?: boolean;
   /** After `commit`: a copy of the output that can be read for a while. */
   readonly copy?: Blob | undefined;
+  /** After `commit`: when the copy is removed. */
+  readonly copyExpires?: Date | undefined;
   /** After the last write: the SHA-256 of the output, if it was wanted and all bytes have passed in ascending order. */
   readonly sha256?: string | undefined;
   /** The failure of the target itself, if it says more than its consequences. */
@@ -103,8 +105,8 @@ export interface OutputTarget {
 }
 
 /** The error of `discard` if progress was saved. */
-export const keptError = (): DecantError =>
-  new DecantError('target', 'progress was saved; run again with resume to continue', { fields: { kept: true } });
+export const resumableError = (): DecantError =>
+  new DecantError('target', 'progress was saved; run again with resume to continue', { fields: { resumable: true } });
 
 /** The error of `discard` if a temporary file of `bytes` in the browser's storage cannot be removed yet. */
 export const busyError = (bytes: number): DecantError =>

@@ -1,4 +1,4 @@
-// decant/upload: targets for `Image.convert`. Importing it has no side effects.
+// decant/upload: targets for `DiskImage.convert`. Importing it has no side effects.
 
 import { checkNames } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';

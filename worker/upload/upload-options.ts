@@ -107,7 +107,7 @@ export interface S3Keys {
 /** Options of `s3Target`: either `sign`, or `url` and `keys`. */
 export type S3Options = Omit<UploadOptions, 'headers'> & {
   /**
-   * Makes the upload resumable (`resume` of `Image.convert`). Without `resume`, an upload in the journal is aborted when the new
+   * Makes the upload resumable (`resume` of `DiskImage.convert`). Without `resume`, an upload in the journal is aborted when the new
    * one has begun.
    */
   journal?: UploadJournal;

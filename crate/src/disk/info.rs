@@ -201,12 +201,10 @@ pub struct Snapshot {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Creation time, in seconds since 1970.
-    pub(crate) date_seconds: u32,
-    /// Fraction of a second of the creation time, in nanoseconds.
-    pub(crate) date_nanoseconds: u32,
-    /// The guest's running time, in nanoseconds. A float, since JavaScript displays it.
-    pub(crate) vm_clock_nanoseconds: f64,
+    /// Creation time, in seconds since 1970. A float: its fraction has microseconds, as QEMU records them.
+    pub(crate) date: f64,
+    /// The guest's running time, in seconds.
+    pub(crate) vm_clock: f64,
     /// The size of the saved machine state, in bytes. A float, since JavaScript displays it.
     pub(crate) vm_state_size: f64,
     /// The guest's instruction count, if recorded. A float, since JavaScript displays it.
@@ -217,13 +215,12 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// A snapshot of a virtual machine, whose configuration records no other times and sizes.
-    pub(crate) fn of_machine(id: String, name: String, date_seconds: u32) -> Self {
+    pub(crate) fn of_machine(id: String, name: String, date: u32) -> Self {
         Self {
             id,
             name,
-            date_seconds,
-            date_nanoseconds: 0,
-            vm_clock_nanoseconds: 0.0,
+            date: f64::from(date),
+            vm_clock: 0.0,
             vm_state_size: 0.0,
             icount: None,
             virtual_size: None,

@@ -222,8 +222,9 @@ fn fields_of_snapshot(snapshot: &Snapshot) -> Fields {
     let mut fields = Fields::default();
     fields.set("id", snapshot.id.as_str().into());
     fields.set("name", snapshot.name.as_str().into());
-    fields.set("dateSeconds", u64::from(snapshot.date_seconds).into());
-    for unknown in ["dateNanoseconds", "vmClockNanoseconds", "vmStateSize"] {
+    // Configurations of machines record whole seconds.
+    fields.set("date", (snapshot.date as u64).into());
+    for unknown in ["vmClock", "vmStateSize"] {
         fields.set(unknown, 0.into());
     }
     fields

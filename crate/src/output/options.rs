@@ -10,10 +10,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct FormatOption {
     /// The name in `qemu-img -o`.
     pub name: &'static str,
-    /// The supported values; the first one is the default, unless the option is required. Empty if it takes a UUID.
+    /// The supported values; the first one is the default.
     pub values: &'static [&'static str],
-    /// Whether it must be given: Decant does not support the default of `qemu-img`.
-    pub is_required: bool,
     /// Values that are not listed, if there are any.
     pub other: Option<OtherValues>,
 }
@@ -29,7 +27,7 @@ pub struct OtherValues {
 
 impl FormatOption {
     pub(super) const fn new(name: &'static str, values: &'static [&'static str]) -> Self {
-        Self { name, values, is_required: false, other: None }
+        Self { name, values, other: None }
     }
 
     /// An option with other values than the listed ones, which are examples after the default.
@@ -39,11 +37,7 @@ impl FormatOption {
         form: &'static str,
         read: fn(&str) -> Option<String>,
     ) -> Self {
-        Self { name, values, is_required: false, other: Some(OtherValues { form, read }) }
-    }
-
-    pub(super) const fn required(name: &'static str, values: &'static [&'static str]) -> Self {
-        Self { name, values, is_required: true, other: None }
+        Self { name, values, other: Some(OtherValues { form, read }) }
     }
 
     /// The option for the UUID of the disk, which is random by default. All identifiers in the output are derived from it.
@@ -100,9 +94,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Checks the options `given` for `format`, as names and values. Fails with `usage` for an unknown option or value,
-    /// and if a required option is missing. Options of `qemu-img` that Decant does not have are accepted with the value that
-    /// describes what it writes.
+    /// Checks the options `given` for `format`, as names and values. Fails with `usage` for an unknown option or value. Options of
+    /// `qemu-img` that Decant does not have are accepted with the value that describes what it writes.
     pub fn new(format: &OutputFormat, given: &[(String, String)]) -> Result<Self> {
         for (name, value) in given {
             if format.options.iter().any(|option| option.name == name) {
@@ -117,7 +110,6 @@ impl Options {
         for option in format.options {
             let value = match last(option) {
                 Some((_, value)) => option.value(value).ok_or(value),
-                None if option.is_required => return Err(missing_option(format, option)),
                 None => Ok(option.values[0]),
             };
             match value {
@@ -207,13 +199,6 @@ fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> E
         (values, None) => format!("choose one of {}", values.join(", ")),
     };
     usage(format!("'{}' is not a valid {} of the output format {}; {values}", shown(value), option.name, format.name))
-}
-
-fn missing_option(format: &OutputFormat, option: &FormatOption) -> Error {
-    usage(format!(
-        "The output format {0} requires the option -o {1}={2} (formatOptions: {{ {1}: '{2}' }}): Decant writes no other form",
-        format.name, option.name, option.values[0]
-    ))
 }
 
 #[cfg(test)]

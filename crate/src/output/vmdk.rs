@@ -26,7 +26,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     content: "vmdk",
     containers: 0,
     options: &[
-        FormatOption::required("subformat", &["streamOptimized"]),
+        FormatOption::new("subformat", &["streamOptimized"]),
         FormatOption::new("adapter_type", &["lsilogic", "buslogic", "ide", "legacyESX"]),
         FormatOption::new(
             "hwversion",
@@ -41,7 +41,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
             FormatOption::new("toolsversion", &[TOOLS]),
         ],
     ],
-    recommended: &[("subformat", "streamOptimized")],
+    recommended: &[],
     has_footer: true,
     layout: |virtual_size, options| Ok(Box::new(StreamOptimized::new(virtual_size, options)?)),
 };

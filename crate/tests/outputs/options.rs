@@ -50,11 +50,7 @@ const ROWS: &[Row] = &[
 ];
 
 fn check(format: &str, name: &str, value: &str) -> Result<(), String> {
-    let mut given = vec![(name.to_owned(), value.to_owned())];
-    // Required, whatever else is given.
-    if format == "vmdk" && name != "subformat" {
-        given.push(("subformat".to_owned(), "streamOptimized".to_owned()));
-    }
+    let given = [(name.to_owned(), value.to_owned())];
     Options::new(by_name(format).unwrap(), &given).map(drop).map_err(|error| error.message())
 }
 

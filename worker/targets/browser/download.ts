@@ -3,10 +3,10 @@
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
-import type { Kept, Notice } from '../../public/types.js';
+import type { Notice, Resumable } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
-import { copyLifetime } from './copy-lifetime.js';
+import { copyExpiry } from './copy-lifetime.js';
 import { mayDownload } from './frame.js';
 import type { TemporaryFile } from './storage.js';
 import { DOWNLOAD, StoredOutput } from './stored-output.js';
@@ -29,6 +29,7 @@ export class DownloadTarget implements OutputTarget {
   readonly readsBack = 'before';
   readonly #output: StoredOutput;
   copy: Blob | undefined;
+  copyExpires: Date | undefined;
 
   /** `image` is the name of the image. */
   constructor(
@@ -67,7 +68,8 @@ export class DownloadTarget implements OutputTarget {
     link.download = this.name;
     link.click();
     await this.#output.removeOthers();
-    setTimeout(() => void giveBack(copy, link.href), copyLifetime(size));
+    this.copyExpires = copyExpiry(size);
+    setTimeout(() => void giveBack(copy, link.href), this.copyExpires.getTime() - Date.now());
   }
 
   readBack(size: number): Promise<OpenedSource> {
@@ -78,8 +80,8 @@ export class DownloadTarget implements OutputTarget {
     return this.#output.discard(reason, keep);
   }
 
-  kept(identity: string): Promise<Kept> {
-    return this.#output.kept(identity);
+  resumable(identity: string): Promise<Resumable> {
+    return this.#output.resumable(identity);
   }
 }
 

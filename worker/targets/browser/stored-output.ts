@@ -4,10 +4,10 @@ import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import { FOLDER, JOURNAL } from '../../messages/messages.js';
 import type { Leftover } from '../../public/types.browser.js';
-import type { Kept } from '../../public/types.js';
+import type { Resumable } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { mostUnsaved } from '../journal-lines.js';
-import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
+import { busyError, type ResumePoint, requireSize, resumableError, type Sizes } from '../output-target.js';
 import { sourceOf } from './entries.js';
 import {
   askForRoom,
@@ -89,11 +89,11 @@ export class StoredOutput {
       return;
     }
     file.leave();
-    throw keptError();
+    throw resumableError();
   }
 
   /** The saved progress of the conversion `identity`. */
-  async kept(identity: string): Promise<Kept> {
+  async resumable(identity: string): Promise<Resumable> {
     const head = this.#head(identity);
     const [best] = await this.#remains(head);
     return {

@@ -15,12 +15,12 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const { signal } = new AbortController();
 const BLOCK = 4096;
 
-type Range = [start: number, length: number];
+type Range = [offset: number, length: number];
 
 async function* extentsOf(data: Range[]) {
-  for (const [start, length] of data) {
-    yield { start: start + length, length: 1, kind: 'zero' } as Extent;
-    yield { start, length, kind: 'data' } as Extent;
+  for (const [offset, length] of data) {
+    yield { offset: offset + length, length: 1, kind: 'zero' } as Extent;
+    yield { offset, length, kind: 'data' } as Extent;
   }
 }
 

@@ -25,7 +25,8 @@ export async function bmapOf(
 ): Promise<string> {
   const ranges = rewritten.map(({ offset, length }) => blocksOf(offset, length));
   if (!extents && outputSize > 0) ranges.push(blocksOf(0, outputSize));
-  for await (const { start, length, kind } of extents ?? []) if (kind === 'data') ranges.push(blocksOf(start, length));
+  for await (const { offset, length, kind } of extents ?? [])
+    if (kind === 'data') ranges.push(blocksOf(offset, length));
   const lines: string[] = [];
   const mapped = joined(ranges);
   let file: FileHandle | undefined;
@@ -64,10 +65,10 @@ ${lines.join('')}    </BlockMap>
 
 type Blocks = [first: number, last: number];
 
-/** The blocks in which `length` bytes from `start` on are. */
-const blocksOf = (start: number, length: number): Blocks => [
-  Math.floor(start / BLOCK),
-  Math.floor((start + length - 1) / BLOCK),
+/** The blocks in which `length` bytes from `offset` on are. */
+const blocksOf = (offset: number, length: number): Blocks => [
+  Math.floor(offset / BLOCK),
+  Math.floor((offset + length - 1) / BLOCK),
 ];
 
 /** Sorts `ranges`, and joins those that touch. */

@@ -290,7 +290,7 @@ describe('with resume', () => {
     const output = join(folder, 'out.raw');
     const { target } = await beginTo(output, { identity: 'it' });
     target.settled({ guest: 4096, written: 4096 });
-    await expect(target.discard(FULL, true)).rejects.toMatchObject({ fields: { kept: true } });
+    await expect(target.discard(FULL, true)).rejects.toMatchObject({ fields: { resumable: true } });
     const again = await beginTo(output, { identity: 'it' });
     expect(again.target.resumePoint).toEqual({ guest: 4096, written: 4096 });
     await again.commit();

@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { DecantError } from '../../errors/errors.js';
 import { fileError, fileReason } from '../../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../../messages/messages.js';
-import type { Kept, Notice } from '../../public/types.js';
+import type { Notice, Resumable } from '../../public/types.js';
 import { deviceSize } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput, outputInUse } from '../claims.js';
-import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
+import { type OutputTarget, type ResumePoint, requireSize, resumableError, type Sizes } from '../output-target.js';
 import { allocate } from './allocate.js';
 import { below, overlap, sourceFiles } from './device.js';
 import { Journal } from './journal.js';
@@ -26,7 +26,7 @@ import {
   type ResolvedPath,
   resolvePath,
 } from './resolved-path.js';
-import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
+import { releaseForResume, removeUseless, resumableFor, takeOver } from './resumable.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** The mode of a new file, before the umask. */
@@ -157,7 +157,7 @@ export class PathTarget implements OutputTarget {
       await journal.keep(reason.kind !== 'target' || (await this.#isOnlyFull(reason, journal)));
       if (journal.hasAny && (await releaseForResume(this.#location!, this.#temporary!, this.#made!))) {
         await this.#close();
-        throw keptError();
+        throw resumableError();
       }
     }
     // A journal that stays is swept by the next conversion to the folder.
@@ -185,9 +185,9 @@ export class PathTarget implements OutputTarget {
     return code === 'disk-full' && journal.flushesApart && (await isLocal(this.#location!.folder));
   }
 
-  async kept(identity: string): Promise<Kept> {
+  async resumable(identity: string): Promise<Resumable> {
     try {
-      return await keptFor(await resolvePath(this.path), identity);
+      return await resumableFor(await resolvePath(this.path), identity);
     } catch (thrown) {
       throw fileError(thrown, 'target', `examine '${this.path}'`);
     }

@@ -19,7 +19,7 @@ import { test } from './folder.test-support.js';
 import { journalOf } from './journal.js';
 import { partialName } from './partial.js';
 import { pathIn, type ResolvedPath } from './resolved-path.js';
-import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
+import { releaseForResume, removeUseless, resumableFor, takeOver } from './resumable.js';
 
 const IDENTITY = 'identity';
 const NOTED = { guest: 8192, written: 4096 };
@@ -195,13 +195,13 @@ describe('releaseForResume', () => {
   });
 });
 
-describe('keptFor', () => {
+describe('resumableFor', () => {
   test('reports saved progress, and discards it', async ({ folder }) => {
     const location = placeIn(folder);
     leave(location, { guest: 4096, written: 0 });
     leave(location);
     const other = leave(location, NOTED, 'another');
-    const kept = await keptFor(location, IDENTITY);
+    const kept = await resumableFor(location, IDENTITY);
     expect(kept.guestDone).toBe(NOTED.guest);
     await kept.discard();
     expect(
@@ -209,11 +209,11 @@ describe('keptFor', () => {
         .map((name) => join(folder, name))
         .toSorted(),
     ).toEqual([other.partial, other.journal]);
-    expect((await keptFor(location, IDENTITY)).guestDone).toBe(0);
+    expect((await resumableFor(location, IDENTITY)).guestDone).toBe(0);
     await kept.discard();
   });
 
   test('reports 0 without progress', async ({ folder }) => {
-    expect((await keptFor(placeIn(folder), IDENTITY)).guestDone).toBe(0);
+    expect((await resumableFor(placeIn(folder), IDENTITY)).guestDone).toBe(0);
   });
 });

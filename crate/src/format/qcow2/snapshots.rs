@@ -16,6 +16,8 @@ const MAX_TABLE_BYTES: u64 = 16 << 20;
 
 /// Alignment of entries, in bytes.
 const ALIGN: u64 = 8;
+/// Nanoseconds of a second.
+const NANOSECONDS: f64 = 1e9;
 /// Length of a read of the table, in bytes.
 const WINDOW: u64 = 64 << 10;
 
@@ -145,9 +147,8 @@ impl SnapshotTable<'_> {
         let snapshot = Snapshot {
             id,
             name,
-            date_seconds: fixed.date_sec,
-            date_nanoseconds: fixed.date_nsec,
-            vm_clock_nanoseconds: fixed.vm_clock_nsec as f64,
+            date: f64::from(fixed.date_sec) + f64::from(fixed.date_nsec) / NANOSECONDS,
+            vm_clock: fixed.vm_clock_nsec as f64 / NANOSECONDS,
             vm_state_size: vm_state_size.unwrap_or(fixed.vm_state_size.into()) as f64,
             icount: icount.filter(|&count| count != u64::MAX).map(|count| count as f64),
             virtual_size: virtual_size.map(|size| size as f64),

@@ -260,7 +260,7 @@ impl From<&GuestRange> for RangeMessage {
 /// `LostRange` of the API.
 #[derive(Serialize)]
 pub(super) struct LostMessage {
-    start: u64,
+    offset: u64,
     length: u64,
     code: &'static str,
     reason: &'static str,
@@ -268,7 +268,7 @@ pub(super) struct LostMessage {
 
 impl From<&Lost> for LostMessage {
     fn from(lost: &Lost) -> Self {
-        Self { start: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
+        Self { offset: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
     }
 }
 

@@ -51,7 +51,7 @@ impl Map {
 /// `Extent` of the API, with its file's number. Sizes in bytes.
 #[derive(Clone, PartialEq, Serialize)]
 struct MapExtent {
-    start: u64,
+    offset: u64,
     length: u64,
     kind: &'static str,
     depth: u16,
@@ -59,8 +59,8 @@ struct MapExtent {
     encrypted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
+    #[serde(rename = "hostOffset", skip_serializing_if = "Option::is_none")]
+    host_offset: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,14 +71,14 @@ impl MapExtent {
     /// Converts `extent`. `places` is as in [`Map`].
     fn new(extent: &Extent, places: &[Option<(FileId, u64)>]) -> Self {
         let mut map = Self {
-            start: extent.start.0,
+            offset: extent.start.0,
             length: extent.len,
             kind: "data",
             depth: extent.layer,
             compressed: false,
             encrypted: false,
             file: None,
-            offset: None,
+            host_offset: None,
             code: extent.doubt.map(Damage::code),
             reason: extent.doubt.map(Damage::reason),
         };
@@ -87,11 +87,11 @@ impl MapExtent {
             ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
                 map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
                 let offset = |(file, host): (FileId, HostOffset)| host.0.checked_add(place_of(file)?.1);
-                map.offset = host.and_then(offset).filter(|&host| host <= MAX_SIZE);
+                map.host_offset = host.and_then(offset).filter(|&host| host <= MAX_SIZE);
             }
             ExtentKind::Data { file, host, encrypted: None } => {
                 map.file = place_of(file).map(|(given, _)| given.0);
-                map.offset = place_of(file).map(|(_, start)| host.0 + start);
+                map.host_offset = place_of(file).map(|(_, start)| host.0 + start);
             }
             ExtentKind::Data { .. } => map.encrypted = true,
             ExtentKind::Compressed { .. } => map.compressed = true,
@@ -107,9 +107,9 @@ impl MapExtent {
     /// Merges `next` if it continues this extent with equal properties, like `qemu-img map`.
     fn try_extend(&mut self, next: &MapExtent) -> bool {
         let continued = Self {
-            start: next.start,
+            offset: next.offset,
             length: next.length,
-            offset: self.offset.map(|offset| offset + self.length),
+            host_offset: self.host_offset.map(|offset| offset + self.length),
             ..self.clone()
         };
         let one = continued == *next;

@@ -106,10 +106,10 @@ pub(super) struct OutputMessage {
 #[derive(Serialize)]
 struct OptionMessage {
     name: &'static str,
+    default: &'static str,
     values: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<&'static str>,
-    required: bool,
 }
 
 /// The reason why an image cannot be converted to a format.
@@ -265,7 +265,7 @@ impl From<&Error> for RefusalMessage {
 
 impl From<&FormatOption> for OptionMessage {
     fn from(option: &FormatOption) -> Self {
-        let FormatOption { name, values, is_required: required, other } = *option;
-        Self { name, values, other: other.map(|other| other.form), required }
+        let FormatOption { name, values, other } = *option;
+        Self { name, default: values[0], values, other: other.map(|other| other.form) }
     }
 }

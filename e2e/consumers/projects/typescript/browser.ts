@@ -1,4 +1,4 @@
-import { configure, DecantError, type Engine, type Image, open, type Target } from 'decant';
+import { configure, DecantError, type DiskImage, type Engine, open, type Target } from 'decant';
 import { threads } from 'decant/threads';
 
 configure({
@@ -28,4 +28,4 @@ export async function convert(file: File): Promise<number> {
 }
 
 // @ts-expect-error: no such kind of output.
-export const wrong = async (image: Image) => image.convert({ nowhere: 1 });
+export const wrong = async (image: DiskImage) => image.convert({ nowhere: 1 });
