@@ -14,7 +14,7 @@ import type {
   NeededWorker,
   TargetedSettings,
 } from '../messages/coordinator.js';
-import type { TargetSpec } from '../messages/messages.js';
+import type { PortSpec, TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { Network, Progress, ReadableOutput, Result, Verified } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -402,6 +402,9 @@ async function requireComplete(
   if (signal.aborted) throw cancelled();
 }
 
+/** The ports in `target`, to be transferred with it. */
+const portsOf = ({ port, bodies }: PortSpec): MessagePort[] => (bodies ? [port, bodies.port] : [port]);
+
 interface RunHooks {
   /** Called if the jobs do not end in time after a cancel. */
   overdue: () => void;
@@ -436,7 +439,7 @@ async function run(
         pool: connections[at]!.ports,
       }));
       const ports = disks.flatMap(({ pool }) => pool);
-      const moved = target && 'port' in target ? [target.port, ...ports] : ports;
+      const moved = [...(target && 'port' in target ? portsOf(target) : []), ...ports];
       const request = { ...settings, operation, disks, workers: pool.size };
       const converted = await client.callMoving(moved, 'convert', request);
       // A file is neither completed nor removed while a worker has it open.

@@ -118,7 +118,25 @@ export interface PortSpec {
   pieces: number;
   /** The wasm for the SHA-256 of the output, if that is wanted. */
   crypt?: Uint8Array | undefined;
+  /** Makes the bodies of an upload's requests in the worker. */
+  bodies?: { port: MessagePort; digests: boolean };
 }
+
+/** The key of a `TargetPlan` for targets of the package: where bodies of requests are made outside of the thread of the target. */
+export const MAKES_BODIES = Symbol('makes bodies');
+
+/** A plan that may have a worker for bodies. Returns its port; `digests`: whether bytes are digested. */
+export interface MakesBodies {
+  [MAKES_BODIES]?: (digests: boolean) => MessagePort;
+}
+
+/** A request for a part of a body, or for what was made: see `BodyMaker`. All but `begin` and `nothing`, the last one, are answered, in order. */
+export type BodyRequest =
+  | { begin: number; zeros: number }
+  | { bytes: Uint8Array<ArrayBuffer> }
+  | { zeros: number }
+  | { take: 'body' | 'digest' | 'nothing' };
+export type BodyReply = { made: unknown } | { failed: string };
 
 /** The maximum length of a `Piece` with bytes: larger ones are not faster, and the receiver may have to hold several. */
 export const PIECE = 1 << 20;

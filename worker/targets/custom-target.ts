@@ -3,7 +3,7 @@
 import { cancelled, customTargetError, DecantError, orCancelled, orTargetError } from '../errors/errors.js';
 import { within } from '../errors/signals.js';
 import { isObject } from '../errors/values.js';
-import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
+import { type Digested, MAKES_BODIES, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { outputInUse, writers } from './claims.js';
@@ -50,6 +50,8 @@ export class CustomTarget implements OutputTarget {
   /** Whether the target has compared checksums of all bytes. */
   #isChecked = false;
   resumePoint: ResumePoint | undefined;
+  /** Whether a worker opens the result of `prepare`. */
+  hasWorker = true;
 
   /** `requireOpen` fails if the target certainly cannot be written. */
   constructor(
@@ -110,6 +112,16 @@ export class CustomTarget implements OutputTarget {
       ...(this.isVerified && { verify: true }),
     };
     if (identity !== undefined && !ordered) throw new DecantError('usage', 'A target that resumes must be ordered');
+    const makers: PortSpec['bodies'][] = [];
+    if (this.hasWorker) {
+      const makeBodies = (digests: boolean) => {
+        const { port1, port2 } = new MessageChannel();
+        makers.push({ port: port2, digests });
+        return port1;
+      };
+      // Not a part of the contract of custom targets.
+      Object.defineProperty(plan, MAKES_BODIES, { value: makeBodies });
+    }
     const resumePoint = await this.#asked(signal, async () => target.open?.(plan));
     if (identity !== undefined && resumePoint) this.#resume(resumePoint, sizes);
     const { port1, port2 } = new MessageChannel();
@@ -118,7 +130,9 @@ export class CustomTarget implements OutputTarget {
       this.#queue.push(data as Piece | Digested);
       this.#write();
     };
-    return { port: port2, ordered, lateStart, holes: target.hole !== undefined, pieces: this.#concurrency + AHEAD };
+    const [bodies] = makers;
+    const pieces = this.#concurrency + AHEAD;
+    return { port: port2, ordered, lateStart, holes: target.hole !== undefined, pieces, ...(bodies && { bodies }) };
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {

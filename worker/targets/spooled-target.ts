@@ -51,6 +51,8 @@ export class SpooledTarget implements OutputTarget {
 
   async send(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<number> {
     this.#isSending = true;
+    // This thread sends the temporary file.
+    this.target.hasWorker = false;
     const read = await this.spool.whole(sizes.outputSize);
     report(0);
     const spec = await this.target.prepare(sizes, signal);

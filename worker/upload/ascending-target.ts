@@ -10,7 +10,7 @@ import type {
   TargetPlan,
   TargetResumePoint,
 } from '../public/types.js';
-import type { Md5 } from './digests.js';
+import { type BodyMaker, bodyMaker } from './body-maker.js';
 import { LateFirstPart, PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { CompletionTracker } from './uncertain-completion.js';
 import type { ObjectAddress, UploadRequests } from './upload-requests.js';
@@ -18,8 +18,8 @@ import type { ObjectAddress, UploadRequests } from './upload-requests.js';
 /** An upload protocol. */
 export interface UploadProtocol {
   readonly requests: UploadRequests;
-  /** Receives all bytes of a part before `part` is called. */
-  readonly digest?: Md5;
+  /** Whether bytes are digested for `UploadPart.digest`. */
+  readonly digests?: boolean;
   /** Whether interrupted uploads can be resumed. */
   readonly resumes?: boolean;
   /** How many bytes at the start of the output may come last; the first part has at least as many. */
@@ -72,6 +72,7 @@ export class UploadTarget implements Target {
   #first: LateFirstPart | undefined;
   #makeFirst: (() => LateFirstPart) | undefined;
   #beginning: Promise<number> | undefined;
+  #maker: BodyMaker | undefined;
   /** Whether the output is verified. */
   #mustCheck = false;
 
@@ -100,11 +101,12 @@ export class UploadTarget implements Target {
     const size = await this.#beginning;
     const { resumed, sizeOf = () => size } = this.protocol;
     const take = (part: UploadPart) => this.protocol.part(part);
-    const { digest } = this.protocol;
-    this.#parts = new PartCutter(sizeOf, resumed ?? { parts: 0, written: 0 }, take, digest);
+    const maker = bodyMaker(plan, this.protocol.digests === true);
+    this.#maker = maker;
+    this.#parts = new PartCutter(sizeOf, resumed ?? { parts: 0, written: 0 }, take, maker);
     this.#makeFirst = () => {
-      this.#parts = new PartCutter(sizeOf, { parts: 1, written: 0 }, take, digest);
-      return new LateFirstPart(sizeOf(0), this.#parts, take, digest);
+      this.#parts = new PartCutter(sizeOf, { parts: 1, written: 0 }, take, maker);
+      return new LateFirstPart(sizeOf(0), this.#parts, take, maker);
     };
     return resumed && { offset: resumed.parts * size, written: resumed.written };
   }
@@ -129,6 +131,7 @@ export class UploadTarget implements Target {
   async close(): Promise<TargetEnd> {
     await (this.#first ?? this.#parts!).end();
     const end = endOf(await this.protocol.complete());
+    this.#maker?.close();
     return this.#mustCheck && this.protocol.isChecked ? { ...end, checked: true } : end;
   }
 
@@ -140,6 +143,7 @@ export class UploadTarget implements Target {
     const { requests, completing } = this.protocol;
     if (completing?.pending) await requests.lastResponse(completing.pending);
     requests.stop();
+    this.#maker?.close();
     // Ignored: `open` reports it.
     await this.#beginning?.catch(() => {});
     return (await this.protocol.abort(keep)) === true;

@@ -4,11 +4,12 @@ import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
 import type { Network, ReadableOutput, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { ABORT_TIMEOUT, endOf, requireAllParts, tooLarge, type UploadProtocol } from './ascending-target.js';
+import { type BodyMaker, bodyMaker } from './body-maker.js';
 import { confirm, type ExpectedObject, hasSize } from './confirmation.js';
-import { Md5, md5, toBase64 } from './digests.js';
+import { md5, toBase64 } from './digests.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
-import { type Body, BodyBuilder } from './request-body.js';
+import type { Body } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import { completedAt, leftBehind, overwrittenAt } from './upload-errors.js';
 import type { MakeCall, ObjectAddress, UploadRequests, UploadResponse } from './upload-requests.js';
@@ -72,7 +73,7 @@ const OVERHEAD = 1.01;
 
 /** A block blob: blocks in any order, then a list of them all. Put Block, Put Block List. */
 export class BlockBlob implements UploadProtocol {
-  readonly digest = new Md5();
+  readonly digests = true;
   readonly lateStart = SMALLEST_BLOCK;
   readonly #flight = new InFlight(BLOCKS_AT_ONCE);
   /** Distinguishes the blocks from those of other uploads. */
@@ -105,7 +106,7 @@ export class BlockBlob implements UploadProtocol {
     return size;
   }
 
-  async part({ number, offset, size, body }: UploadPart): Promise<void> {
+  async part({ number, offset, size, body, ...part }: UploadPart): Promise<void> {
     this.#size = Math.max(this.#size, offset + size);
     // An empty output has an empty list.
     if (size === 0) return;
@@ -113,7 +114,7 @@ export class BlockBlob implements UploadProtocol {
       throw tooLarge(`A block blob can have at most ${MAX_BLOCKS} blocks, here ${offset} bytes`);
     const blockid = btoa(`${this.#idPrefix}-${String(number).padStart(5, '0')}`);
     this.#blocks[number] = blockid;
-    const digest = await this.digest.take();
+    const digest = await part.digest();
     const call = this.blob.callWithDigest(body, digest, { comp: 'block', blockid }, {});
     await this.#flight.start(async () => {
       this.blob.requireDigest(await this.requests.send(call, [201]), digest);
@@ -171,20 +172,11 @@ const LARGEST_PAGE_BLOB = 8 * 2 ** 40;
 const CONFLICT = 409;
 const NAME_TAKEN = 'a blob with this name exists; remove it, or choose another name';
 
-/** Contiguous written bytes. */
-interface PageRange {
-  offset: number;
-  gathering: BodyBuilder;
-  digest: Md5;
-}
-
 /** A request that stores pages, and the digest of its body. */
 interface Page {
   call: MakeCall;
   digest: Uint8Array;
 }
-
-const emptyRange = (): PageRange => ({ offset: 0, gathering: new BodyBuilder(MAX_WRITE), digest: new Md5() });
 
 /** A page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges. */
 export class PageBlob implements Target {
@@ -206,8 +198,9 @@ export class PageBlob implements Target {
   #written = { some: false, unanswered: 0 };
   #opening: Promise<void> | undefined;
   #size = 0;
-  /** Written and not sent yet. */
-  #range = emptyRange();
+  /** Contiguous bytes that are written and not sent yet. */
+  #range = { offset: 0, length: 0 };
+  #maker: BodyMaker | undefined;
 
   /** With `existing`, the blob is neither created nor removed. */
   constructor(
@@ -219,7 +212,8 @@ export class PageBlob implements Target {
     return this.#requests.network;
   }
 
-  async open({ outputSize, verify = false }: TargetPlan): Promise<void> {
+  async open(plan: TargetPlan): Promise<void> {
+    const { outputSize, verify = false } = plan;
     this.#mustCheck = verify;
     if (outputSize === undefined || outputSize % PAGE !== 0) {
       const which = "of known size, a multiple of 512 bytes, such as a fixed VHD ('vpc') or a raw disk";
@@ -228,6 +222,7 @@ export class PageBlob implements Target {
     if (outputSize > LARGEST_PAGE_BLOB)
       throw tooLarge(`A page blob can have at most ${LARGEST_PAGE_BLOB} bytes, not ${outputSize}`);
     this.#size = outputSize;
+    this.#maker = bodyMaker(plan);
     this.#opening = this.existing ? this.#openExisting() : this.#create();
     await this.#opening;
   }
@@ -249,6 +244,7 @@ export class PageBlob implements Target {
   async close(): Promise<TargetEnd> {
     await this.#flight.finish();
     const last = await this.#takePage();
+    this.#maker?.close();
     const end = endOf(await this.#requests.retrying(() => this.#finish(last)));
     return this.#mustCheck && end.unconfirmed === undefined ? { checked: true } : end;
   }
@@ -265,6 +261,7 @@ export class PageBlob implements Target {
 
   async abort(): Promise<void> {
     this.#requests.stop();
+    this.#maker?.close();
     // Ignored: `open` reports it.
     await this.#opening?.catch(() => {});
     if (this.existing) this.#requireUnwritten();
@@ -381,11 +378,14 @@ export class PageBlob implements Target {
   }
 
   async #add(offset: number, bytes: Uint8Array): Promise<void> {
-    const { offset: start, gathering } = this.#range;
-    if (start + gathering.length !== offset || gathering.length + bytes.length > MAX_WRITE) await this.#send();
-    if (this.#range.gathering.length === 0) this.#range.offset = offset;
-    this.#range.gathering.add(bytes);
-    await this.#range.digest.add(bytes);
+    const { offset: start, length } = this.#range;
+    if (start + length !== offset || length + bytes.length > MAX_WRITE) await this.#send();
+    if (this.#range.length === 0) {
+      this.#range.offset = offset;
+      this.#maker!.begin(MAX_WRITE);
+    }
+    this.#range.length += bytes.length;
+    await this.#maker!.add(bytes);
   }
 
   /** Sends the current range. */
@@ -420,13 +420,13 @@ export class PageBlob implements Target {
 
   /** Takes the current range; `undefined` if it is empty. */
   async #takePage(): Promise<Page | undefined> {
-    const { offset, gathering, digest: md5 } = this.#range;
-    const { length } = gathering;
+    const { offset, length } = this.#range;
     if (length === 0) return undefined;
-    this.#range = emptyRange();
+    this.#range = { offset: 0, length: 0 };
     const own = this.#headers('update', offset, length);
-    const digest = await md5.take();
-    return { call: this.blob.callWithDigest(gathering.end(), digest, { comp: 'page' }, own), digest };
+    const body = await this.#maker!.end();
+    const digest = await this.#maker!.digest();
+    return { call: this.blob.callWithDigest(body, digest, { comp: 'page' }, own), digest };
   }
 
   #headers(action: 'update' | 'clear', offset: number, length: number): Record<string, string> {

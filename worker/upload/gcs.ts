@@ -5,7 +5,7 @@ import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import { tooLarge, type UploadProtocol } from './ascending-target.js';
 import { confirm, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
-import { Md5, toBase64 } from './digests.js';
+import { toBase64 } from './digests.js';
 import type { UploadPart } from './part-cutter.js';
 import { appendPart, InFlight } from './part-sending.js';
 import { type Body, sizeOf } from './request-body.js';
@@ -31,7 +31,9 @@ const CANCELLED = 499;
 
 export class Gcs implements UploadProtocol {
   readonly #flight = new InFlight(1);
-  readonly digest = new Md5();
+  readonly digests = true;
+  /** That of the last part: of the whole object. */
+  #digest!: () => Promise<Uint8Array>;
   /** Of the whole object. */
   #md5: Promise<Uint8Array> | undefined;
   #size = 0;
@@ -58,6 +60,7 @@ export class Gcs implements UploadProtocol {
   }
 
   async part(part: UploadPart): Promise<void> {
+    this.#digest = part.digest;
     await this.#flight.start(async () => {
       this.#size = part.offset + part.size;
       const total = part.isLast ? String(this.#size) : '*';
@@ -169,7 +172,7 @@ export class Gcs implements UploadProtocol {
 
   /** Resolves to the digest of the whole object, once all its bytes were added. */
   #takeDigest(): Promise<Uint8Array> {
-    this.#md5 ??= this.digest.take();
+    this.#md5 ??= this.#digest();
     return this.#md5;
   }
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
-import { Md5 } from './digests.js';
+import { LocalBodyMaker } from './body-maker.js';
 import { LateFirstPart, PartCutter, type UploadPart } from './part-cutter.js';
 import { piecesOf } from './request-body.js';
 import { held } from './uploads.test-support.js';
@@ -146,13 +146,13 @@ describe('in order', () => {
   });
 
   test('a digest has the bytes of each part when the part is passed on', async () => {
-    const digest = new Md5();
+    const maker = new LocalBodyMaker();
     const found: string[] = [];
     const take = async (part: UploadPart) => {
       const expected = createHash('md5').update(bytesOf(part)).digest();
-      found.push(expected.equals(await digest.take()) ? 'right' : 'wrong');
+      found.push(expected.equals(await part.digest()) ? 'right' : 'wrong');
     };
-    const cutter = new PartCutter(() => SIZE, { parts: 0, written: 0 }, take, digest);
+    const cutter = new PartCutter(() => SIZE, { parts: 0, written: 0 }, take, maker);
     for (const piece of [[1, 2, 3], 2, [4], 2 * SIZE + 4, [5], SIZE]) {
       if (typeof piece === 'number') await cutter.addZeros(piece);
       else await cutter.add(Uint8Array.from(piece));
@@ -175,7 +175,7 @@ describe('with the first part last', () => {
     const parts: UploadPart[] = [];
     const take = async (part: UploadPart) => void parts.push(part);
     const others = new PartCutter(() => SIZE, { parts: 1, written: 0 }, take);
-    const first = new LateFirstPart(SIZE, others, take, new Md5());
+    const first = new LateFirstPart(SIZE, others, take, new LocalBodyMaker());
     for (const [kind, start, end] of calls) {
       if (kind === 'write') await first.add(start, bytesAt(start, end));
       else await first.addZeros(start, end - start);

@@ -1,7 +1,7 @@
 // Cuts ascending writes into parts of one size, or of growing sizes if their number is unknown. The last one may be shorter.
 
-import type { Md5 } from './digests.js';
-import { type Body, BodyBuilder, sizeOf, zeros } from './request-body.js';
+import { type BodyMaker, LocalBodyMaker } from './body-maker.js';
+import { type Body, sizeOf, zeros } from './request-body.js';
 
 /** Returns the size of part `number`, in bytes. */
 export type PartSize = (number: number) => number;
@@ -17,6 +17,8 @@ export interface UploadPart {
   isLast: boolean;
   /** Bytes of the output up to its end, without holes. */
   written: number;
+  /** Resolves to the MD5 digest of the parts since the last call, if the protocol has `digests`. */
+  digest(): Promise<Uint8Array>;
 }
 
 export class PartCutter {
@@ -25,20 +27,20 @@ export class PartCutter {
   #offset: number;
   #written: number;
   #filled = 0;
-  /** Undefined while the part has only zeros. */
-  #gathering: BodyBuilder | undefined;
+  /** Whether the part has other bytes than zeros. */
+  #hasBody = false;
   /** The last body of zeros, shared by parts of one size. */
   #zeros: Body | undefined;
 
   /**
-   * The first write follows `parts` parts of one size. `take` gets each part, after `digest` got its bytes; the next part is made
+   * The first write follows `parts` parts of one size. `take` gets each part, after `maker` got its bytes; the next part is made
    * when it resolves.
    */
   constructor(
     private readonly sizeOf: PartSize,
     { parts, written }: { parts: number; written: number },
     private readonly take: (part: UploadPart) => Promise<void>,
-    private readonly digest?: Md5,
+    private readonly maker: BodyMaker = new LocalBodyMaker(false),
   ) {
     this.#number = parts;
     this.#offset = parts * sizeOf(0);
@@ -49,8 +51,8 @@ export class PartCutter {
     for (let at = 0; at < bytes.length; ) {
       await this.#handOnIfFull();
       const piece = bytes.subarray(at, at + this.#size - this.#filled);
-      this.#gather().add(piece);
-      await this.digest?.add(piece);
+      this.#begin();
+      await this.maker.add(piece);
       this.#filled += piece.length;
       this.#written += piece.length;
       at += piece.length;
@@ -61,8 +63,7 @@ export class PartCutter {
     for (let left = length; left > 0; ) {
       await this.#handOnIfFull();
       const piece = Math.min(left, this.#size - this.#filled);
-      this.#gathering?.addZeros(piece);
-      await this.digest?.addZeros(piece);
+      await this.maker.addZeros(piece);
       this.#filled += piece;
       left -= piece;
     }
@@ -77,12 +78,9 @@ export class PartCutter {
     return this.sizeOf(this.#number);
   }
 
-  #gather(): BodyBuilder {
-    if (!this.#gathering) {
-      this.#gathering = new BodyBuilder(this.#size);
-      this.#gathering.addZeros(this.#filled);
-    }
-    return this.#gathering;
+  #begin(): void {
+    if (!this.#hasBody) this.maker.begin(this.#size, this.#filled);
+    this.#hasBody = true;
   }
 
   /** Called when more bytes follow, so that the last part is marked `isLast`. */
@@ -92,12 +90,13 @@ export class PartCutter {
 
   async #handOn(isLast: boolean): Promise<void> {
     const [number, offset, size] = [this.#number, this.#offset, this.#filled];
-    const body = this.#gathering?.end() ?? this.#zerosOf(size);
+    const body = this.#hasBody ? await this.maker.end() : this.#zerosOf(size);
     this.#number += 1;
     this.#offset += size;
     this.#filled = 0;
-    this.#gathering = undefined;
-    await this.take({ number, offset, size, body, isLast, written: this.#written });
+    this.#hasBody = false;
+    const digest = () => this.maker.digest();
+    await this.take({ number, offset, size, body, isLast, written: this.#written, digest });
   }
 
   #zerosOf(size: number): Body {
@@ -121,7 +120,7 @@ export class LateFirstPart {
     size: number,
     private readonly others: PartCutter,
     private readonly take: (part: UploadPart) => Promise<void>,
-    private readonly digest: Md5 | undefined,
+    private readonly maker: BodyMaker,
   ) {
     this.#bytes = new Uint8Array(size);
   }
@@ -142,13 +141,13 @@ export class LateFirstPart {
     const isLast = this.#end <= this.#bytes.length;
     if (!isLast) await this.others.end();
     const size = Math.min(this.#end, this.#bytes.length);
-    const body = new BodyBuilder(size);
+    this.maker.begin(size);
     for (let at = 0; at < size; at += STEP) {
-      const piece = this.#bytes.subarray(at, Math.min(at + STEP, size));
-      body.add(piece);
-      await this.digest?.add(piece);
+      await this.maker.add(this.#bytes.subarray(at, Math.min(at + STEP, size)));
     }
-    await this.take({ number: 0, offset: 0, size, body: body.end(), isLast, written: this.#written });
+    const body = await this.maker.end();
+    const digest = () => this.maker.digest();
+    await this.take({ number: 0, offset: 0, size, body, isLast, written: this.#written, digest });
   }
 
   /** How many of `length` bytes at `offset` are in the first part. */

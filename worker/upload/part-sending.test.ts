@@ -85,7 +85,8 @@ describe('in order', () => {
   afterEach(() => void vi.useRealTimers());
 
   const BYTES = Uint8Array.from({ length: 10 }, (_, at) => at);
-  const PART: UploadPart = { number: 2, offset: 20, size: 10, body: BYTES, isLast: false, written: 30 };
+  const digest = async () => new Uint8Array(16);
+  const PART: UploadPart = { number: 2, offset: 20, size: 10, body: BYTES, isLast: false, written: 30, digest };
 
   /** The next response of a server: the offset that it states, or its failure. */
   type Step = ['append' | 'end', number | Error];

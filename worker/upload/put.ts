@@ -5,8 +5,9 @@ import { within } from '../errors/signals.js';
 import { milliseconds } from '../http/http-options.js';
 import type { Network, ReadableOutput, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';
+import { type BodyMaker, bodyMaker } from './body-maker.js';
 import { unconfirmed } from './confirmation.js';
-import { Md5, statesMd5 } from './digests.js';
+import { statesMd5 } from './digests.js';
 import { ACCEPTED, type ConfirmedObject, confirmPut } from './put-confirmation.js';
 import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import { completedAt } from './upload-errors.js';
@@ -50,8 +51,8 @@ export class Put implements Target {
   #isSent = false;
   /** Why the object may still appear, once the whole body was sent. */
   #lateCompletion: string | undefined;
-  /** The digest of the body, if the output is verified. */
-  #digest: Md5 | undefined;
+  /** Digests the body, if the output is verified. */
+  #maker: BodyMaker | undefined;
   /** Where the object was confirmed. */
   #object: ObjectAddress | undefined;
 
@@ -70,9 +71,10 @@ export class Put implements Target {
     return { ...this.requests.network, sent: this.#sent };
   }
 
-  async open({ outputSize, verify }: TargetPlan): Promise<void> {
+  async open(plan: TargetPlan): Promise<void> {
+    const { outputSize, verify } = plan;
     requireStreams();
-    if (verify) this.#digest = new Md5();
+    if (verify) this.#maker = bodyMaker(plan);
     this.#size = outputSize;
     const length: Record<string, string> = outputSize === undefined ? {} : { 'Content-Length': String(outputSize) };
     const defaults = { 'Content-Type': 'application/octet-stream' };
@@ -99,7 +101,7 @@ export class Put implements Target {
 
   async write(_offset: number, bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
-    await this.#digest?.add(bytes);
+    await this.#maker?.add(bytes);
     const before = this.#last;
     this.#last = bytes;
     await this.#send(before);
@@ -124,7 +126,8 @@ export class Put implements Target {
     if (typeof confirmation === 'string') return endOf(confirmation);
     const { url, headers } = confirmation;
     this.#object = { url };
-    const digest = await this.#digest?.take();
+    const digest = await this.#maker?.digest();
+    this.#maker?.close();
     return digest && [answer.headers, headers].some((headers) => statesMd5(headers, digest)) ? { checked: true } : {};
   }
 
@@ -139,6 +142,7 @@ export class Put implements Target {
   async abort(reason: Error): Promise<void> {
     if (this.#isSent) await this.requests.lastResponse(this.#answer);
     this.requests.stop();
+    this.#maker?.close();
     // Without a request, nothing reads the body, and a pending write would never end. A body that has failed can be neither cancelled
     // nor aborted.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});

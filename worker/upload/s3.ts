@@ -3,7 +3,6 @@
 
 import type { TargetPlan } from '../public/types.js';
 import { type ResumedUpload, requireAllParts, type UploadProtocol } from './ascending-target.js';
-import { Md5 } from './digests.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
 import { bareEtag, type ListedPart, partsIn, uploadIdIn } from './responses.js';
@@ -38,7 +37,7 @@ export class S3 implements UploadProtocol {
   #flight!: InFlight;
   readonly #parts: StoredPart[] = [];
   readonly #sender: PartSender;
-  readonly digest = new Md5();
+  readonly digests = true;
   readonly lateStart = SMALLEST_PART;
   #completion: Completion | undefined;
   readonly completing = new CompletionTracker();
@@ -100,7 +99,7 @@ export class S3 implements UploadProtocol {
     requireRoom(part.number, part.offset);
     this.#size = Math.max(this.#size, part.offset + part.size);
     if (this.sizeOf) this.#flight.most = partsInFlight(this.sizeOf(part.number));
-    const digest = await this.digest.take();
+    const digest = await part.digest();
     await this.#flight.start(() => this.#send(part, digest));
   }
 

@@ -50,7 +50,7 @@ const withParts = (protocol: UploadProtocol): UploadProtocol => ({
     return protocol.object;
   },
   ...(protocol.completing ? { completing: protocol.completing } : {}),
-  ...(protocol.digest ? { digest: protocol.digest } : {}),
+  digests: protocol.digests === true,
   begin: (plan) => protocol.begin(plan).then(() => PART),
   part: (part) => protocol.part(part),
   complete: () => protocol.complete(),

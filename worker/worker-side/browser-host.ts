@@ -5,6 +5,7 @@ import { DecantError, isStorageFull, outOfMemory, storageFull } from '../errors/
 import { FOLDER, journalName, type Resume } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
 import { Sha256 } from '../targets/sha256-hasher.js';
+import { makeBodies } from '../upload/body-maker.js';
 import { BlobFile } from './blob-file.js';
 import { PortTarget } from './port-target.js';
 import { StorageJournal } from './storage-journal.js';
@@ -232,7 +233,10 @@ export const browserHost: WorkerHost = {
   async openTarget(spec) {
     if ('picked' in spec) return replacing(spec.picked);
     if ('nowhere' in spec) return { target: { object: nowhere }, shared: false };
-    if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
+    if ('port' in spec) {
+      if (spec.bodies) makeBodies(spec.bodies.port, spec.bodies.digests);
+      return { target: { object: new PortTarget(spec) }, shared: false };
+    }
     if (!('opfs' in spec)) throw new Error(NO_FILE);
     const file = await temporaryFile(spec.opfs);
     const { resume, sized } = spec;
