@@ -112,10 +112,12 @@ const failureIn = (page: Page, work: 'read' | 's3' | 'gcs' | 'tus' | 'put' | 'bl
         'block blob': () => upload.azureBlockBlobTarget({ url }),
       };
       try {
-        const image = await window.decant.open(work === 'read' ? url : new Blob([new Uint8Array(1 << 20)]), {
-          ...(work === 'read' ? {} : { format: 'raw' }),
-        });
-        if (work !== 'read') await image.convert(targets[work]());
+        if (work === 'read') {
+          await window.decant.open(new URL(url));
+          return undefined;
+        }
+        const image = await window.decant.open(new Blob([new Uint8Array(1 << 20)]), { format: 'raw' });
+        await image.convert(targets[work]());
         return undefined;
       } catch (thrown) {
         return JSON.parse(JSON.stringify(thrown)) as Record<string, unknown>;
@@ -136,16 +138,14 @@ for (const [work, kind, details] of [
     const server = await takeUploads({ headers: EXPOSED });
     try {
       await openHost(page, servers.plain, OWN, '');
-      expect(await failureIn(page, work, `${server.origin}/${work}/disk`)).toMatchObject({
+      const failure = await failureIn(page, work, `${server.origin}/${work}/disk`);
+      expect(failure).toMatchObject({
         kind,
         code: 'policy',
         fields: { directive: 'connect-src', source: server.origin },
-        message: expect.stringMatching(
-          new RegExp(
-            `: the page's Content Security Policy forbids requests to ${server.origin}: add ${server.origin} to its connect-src$`,
-          ),
-        ) as string,
       });
+      const advice = `forbids requests to ${server.origin}: add ${server.origin} to its connect-src`;
+      expect(String(failure!.message).endsWith(`: the page's Content Security Policy ${advice}`)).toBe(true);
     } finally {
       await server.close();
     }
