@@ -1,8 +1,8 @@
 // The step that offers ways to save the disk of an open image: the proposals, and the person's choices.
 
-import type { AnyInfo, OutputFormat } from 'decant';
+import type { AnyInfo, Kept, OutputFormat } from 'decant';
 import { labelOf } from '../files/bundle.js';
-import { type NameProblem, problemSoFar, sizeInName, suggestName } from '../files/names.js';
+import { downloadName, type NameProblem, problemSoFar, sizeInName, suggestName } from '../files/names.js';
 import { allOf, nameForOutput, type Opening, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import type { SaveChoices } from '../steps/controls.js';
@@ -10,6 +10,7 @@ import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import {
+  diskChange,
   fileLength,
   type Images,
   imagesIn,
@@ -60,6 +61,8 @@ export class Chooser implements SaveChoices {
   #verify: boolean | undefined;
   /** The name of the place that was chosen last. */
   #place = remembered('place');
+  /** The search for an interrupted download of the image of `turn`, in the form that `key` states. */
+  #search: { turn: AbortSignal; key: string; found: Promise<Kept | undefined> } | undefined;
   #destinations: Destination[] = [];
   #placesProblem: string | undefined;
 
@@ -112,9 +115,27 @@ export class Chooser implements SaveChoices {
     await Promise.all([
       found,
       explored,
-      readMaps(images, turn, survey, show, () => this.screen.at('ready') !== undefined),
+      readMaps(images, turn, survey, show, () => this.screen.at('ready') !== undefined).then(() => {
+        // A search reads the whole map again, and from a server also the image.
+        if (!turn.aborted && survey.complete && !survey.isDue && !isRemote) this.#searchEarly(turn);
+      }),
       readContents(image, turn, survey, show),
     ]);
+  }
+
+  /** Searches for an interrupted download of the disk while the person looks at the page; not once a target is being chosen. */
+  #searchEarly(turn: AbortSignal): void {
+    const { ready } = this;
+    if (ready?.way !== 'host' && ready?.output.resumable && ready.others.length === 0)
+      this.#search = { turn, key: keyOf(ready), found: search(ready) };
+  }
+
+  /** Finds the kept part of a download of the image, as it would be made now. */
+  findKept(turn: AbortSignal, ready: Step<'ready'>): Promise<Kept | undefined> {
+    const early = this.#search;
+    // Afterwards there may be another part.
+    this.#search = undefined;
+    return early?.turn === turn && early.key === keyOf(ready) ? early.found : search(ready);
   }
 
   /** Finds the places where the disk can run. Without them, only the format can be chosen. */
@@ -284,6 +305,13 @@ export class Chooser implements SaveChoices {
     this.#show(imagesIn(ready), turn, ready.survey);
   }
 }
+
+/** What decides whether a kept part belongs to a download. */
+const keyOf = (ready: Step<'ready'>): string =>
+  JSON.stringify([ready.output.name, ready.output.recommended, diskChange(ready)]);
+
+const search = (ready: Step<'ready'>): Promise<Kept | undefined> =>
+  keptDownload(ready.image, downloadName(ready.name), ready.output, diskChange(ready));
 
 /** What the image is called. A disk of a machine or an archive has its size, which tells it apart from the others. */
 function labelOfDisk({ bundle }: Opening, { name, virtualSize }: AnyInfo, texts: AllTexts): string {

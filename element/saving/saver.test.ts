@@ -397,11 +397,31 @@ test('a download has the name that the browser gives to it', async () => {
   expect((await converting()).output).toEqual({ download: 'hidden' });
 });
 
+test('an interrupted download is searched for before the click, once', async () => {
+  const search = vi.fn(async () => kept(0));
+  await open({ kept: search });
+  await soon(() => expect(search).toHaveBeenCalledTimes(1));
+  await saveTo('download');
+  await converting();
+  expect(search).toHaveBeenCalledTimes(1);
+});
+
+test('an interrupted download in another format is searched for with the click', async () => {
+  const search = vi.fn(async () => kept(0));
+  await open({ kept: search });
+  await soon(() => expect(search).toHaveBeenCalledTimes(1));
+  session.chooser.selectOutput(OUTPUTS[2]!);
+  await saveTo('download');
+  await converting();
+  expect(search).toHaveBeenCalledTimes(2);
+  expect(search).toHaveBeenLastCalledWith({ download: 'disk.vhd' }, expect.objectContaining({ format: 'vpc' }));
+});
+
 test('an interrupted download is resumed', async () => {
   const remains = kept(2e6);
   await open({ resumable: async () => remains });
   await saveTo('download');
-  await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });
+  await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains }, choosingTarget: false });
   session.download(true);
   const { output, options } = await converting();
   expect(output).toEqual({ download: 'disk.raw' });
@@ -450,7 +470,7 @@ test('a download that another tab has resumed is left to it', async () => {
   const found = [remains, none];
   await open({ resumable: async () => found.shift() });
   await saveTo('download');
-  await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
+  await ready({ asking: expect.objectContaining({ kind: 'resume' }), choosingTarget: false });
   session.download(true);
   await ready({ asking: { kind: 'elsewhere', name: 'disk.raw', kept: remains } });
   session.downloadAgain();
@@ -469,7 +489,7 @@ test('an interrupted download is started over', async () => {
   const remains = kept(2e6);
   await open({ resumable: async () => remains });
   await saveTo('download');
-  await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
+  await ready({ asking: expect.objectContaining({ kind: 'resume' }), choosingTarget: false });
   session.download(false);
   expect((await converting()).options.resume).toBe(true);
   expect(remains.discard).toHaveBeenCalledTimes(1);

@@ -195,7 +195,7 @@ export class Saver {
   /** As {@link #askForTarget}, for a download. */
   async #askForDownload(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const name = downloadName(ready.name);
-    const kept = await keptDownload(ready.image, name, ready.output, diskChange(ready));
+    const kept = await this.chooser.findKept(turn, ready);
     // The person may have chosen another way in the meantime.
     const now = this.screen.at('ready');
     if (now && now.way !== way) return undefined;
