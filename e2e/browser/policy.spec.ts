@@ -116,7 +116,7 @@ const failureIn = (page: Page, work: 'read' | 's3' | 'gcs' | 'tus' | 'put' | 'bl
           await window.decant.open(new URL(url));
           return undefined;
         }
-        const image = await window.decant.open(new Blob([new Uint8Array(1 << 20)]), { format: 'raw' });
+        const image = await window.decant.open(new Blob([new Uint8Array(1 << 20)]), { inputFormat: 'raw' });
         await image.convert(targets[work]());
         return undefined;
       } catch (thrown) {

@@ -399,7 +399,7 @@ test('a download has the name that the browser gives to it', async () => {
 
 test('an interrupted download is searched for before the click, once', async () => {
   const search = vi.fn(async () => kept(0));
-  await open({ kept: search });
+  await open({ resumable: search });
   await soon(() => expect(search).toHaveBeenCalledTimes(1));
   await saveTo('download');
   await converting();
@@ -408,7 +408,7 @@ test('an interrupted download is searched for before the click, once', async () 
 
 test('an interrupted download in another format is searched for with the click', async () => {
   const search = vi.fn(async () => kept(0));
-  await open({ kept: search });
+  await open({ resumable: search });
   await soon(() => expect(search).toHaveBeenCalledTimes(1));
   session.chooser.selectOutput(OUTPUTS[2]!);
   await saveTo('download');

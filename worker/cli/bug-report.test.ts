@@ -26,8 +26,7 @@ const INFO: AnyInfo = {
   features: ['dirty', 'corrupt'],
   snapshots: [
     {
-      ...{ id: PRIVATE, name: PRIVATE, dateSeconds: ID, dateNanoseconds: ID },
-      ...{ vmClockNanoseconds: ID, vmStateSize: 0, icount: ID },
+      ...{ id: PRIVATE, name: PRIVATE, date: ID, vmClock: ID, vmStateSize: 0, icount: ID },
     },
   ],
   references: [

@@ -22,17 +22,16 @@ function planWithWorker(): TargetPlan {
     const { port1, port2 } = new MessageChannel();
     makeBodies(port2 as unknown as MessagePort, digests);
     const post = port1.postMessage.bind(port1);
-    port1.postMessage = (message: object, moved?: never) => {
+    port1.postMessage = (message: object, moved?: Transferable[] | StructuredSerializeOptions) => {
       asked.push(Object.keys(message)[0]!);
-      post(message, moved);
+      post(message, Array.isArray(moved) ? moved : []);
     };
     return port1;
   };
   return Object.defineProperty({ ascending: true }, MAKES_BODIES, { value: worker });
 }
 
-const bytesOf = async (body: Body): Promise<Buffer> =>
-  Buffer.from(body instanceof Blob ? await body.arrayBuffer() : body);
+const bytesOf = async (body: Body): Promise<Buffer> => Buffer.from(await new Blob([body]).arrayBuffer());
 
 const md5 = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 
