@@ -65,7 +65,7 @@ const SHARED = [
   { name: 'decant-error', test: /worker.errors.(decant-error|secrets|shown|values)\.ts$/ },
   {
     name: 'common',
-    test: /worker.(client-side.package-files|contents.hardware|errors.\w[\w-]*|http.(address|policy-reports|request-limit)|public.registry)\.ts$/,
+    test: /worker.(client-side.package-files|contents.hardware|errors.\w[\w-]*|http.(address|policy-reports|request-limit)|messages.messages|public.registry)\.ts$/,
     minShareCount: 3,
   },
   {
@@ -74,6 +74,15 @@ const SHARED = [
   },
   { name: 'api', test: (id) => !/worker.(http|places|cli|upload)|[\\/]node[\\/.-]/.test(id), minShareCount: 3 },
 ];
+
+/** hash-wasm makes a lock for each algorithm. Bundlers drop those of algorithms that are not used. */
+const unusedHashes = {
+  name: 'unused-hashes',
+  transform: (code, id) =>
+    id.includes('hash-wasm')
+      ? { code: code.replaceAll('= new Mutex()', '= /* @__PURE__ */ new Mutex()'), map: null }
+      : undefined,
+};
 
 /** Makes errors of workers safe to show in the thread that receives them, and not in the workers too. */
 const shownByReceiver = {
@@ -117,7 +126,7 @@ function options(entries, dir) {
       },
     },
     external: /^(node:|undici$)/,
-    plugins: [quoted, mapsOfEntries],
+    plugins: [quoted, unusedHashes, mapsOfEntries],
     output: {
       ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
       comments: KEPT_COMMENTS,

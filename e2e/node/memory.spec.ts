@@ -63,7 +63,7 @@ const OPEN_AND_CLOSE = `
   const grown = [];
   for (const count of counts) {
     for (let at = 0; at < Number(count); at += 1) {
-      const image = await open(bytes, { format: 'raw' });
+      const image = await open(bytes, { inputFormat: 'raw' });
       if ((await image.read(bytes.length - 1, 1))[0] !== 1) throw new Error('other bytes');
       await image.close();
     }

@@ -103,6 +103,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'leaves-https': 'Der Server leitet von https zu http weiter. Decant folgt dieser Weiterleitung nicht.',
     'no-answer': ({ host }) =>
       `Die Verbindung zu ${name(host)} kommt nicht zustande oder bricht ab: weil das Netz fehlt, weil der Server nicht antwortet, oder weil er dieser Seite keinen Zugriff erlaubt (CORS). Der Browser unterscheidet das nicht.`,
+    'timed-out': 'Das hat länger gedauert als erlaubt.',
     'too-many-redirects': ({ host, cookie }) =>
       cookie === true
         ? `Der Server ${name(host)} leitet immer weiter. Vermutlich verlangt er das Cookie, das er dabei setzt.`

@@ -22,16 +22,16 @@ function planWithWorker(): TargetPlan {
     const { port1, port2 } = new MessageChannel();
     makeBodies(port2 as unknown as MessagePort, digests);
     const post = port1.postMessage.bind(port1);
-    port1.postMessage = (message: object, moved?: Transferable[] | StructuredSerializeOptions) => {
+    const postMessage = (message: object, moved: ArrayBuffer[]) => {
       asked.push(Object.keys(message)[0]!);
-      post(message, Array.isArray(moved) ? moved : []);
+      post(message, moved);
     };
-    return port1;
+    return Object.assign(port1, { postMessage });
   };
   return Object.defineProperty({ ascending: true }, MAKES_BODIES, { value: worker });
 }
 
-const bytesOf = async (body: Body): Promise<Buffer> => Buffer.from(await new Blob([body]).arrayBuffer());
+const bytesOf = async (body: Body): Promise<Buffer> => Buffer.from(await new Response(body).arrayBuffer());
 
 const md5 = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 

@@ -1,10 +1,8 @@
-// Digests of sent data: MD5, with which servers check stored data, and the checksums in S3's responses (Amazon S3 User Guide,
-// "Checking object integrity": base64 of the big-endian value).
+// MD5 digests of sent data, with which servers check stored data.
 
-import { createCRC32, createCRC64, createMD5, type IHasher } from 'hash-wasm';
+import { createMD5, type IHasher } from 'hash-wasm';
 import { nextTask } from '../errors/signals.js';
 import { hexOf } from '../errors/values.js';
-import { type Body, piecesOf } from './request-body.js';
 import { bareEtag } from './responses.js';
 
 /** Bytes digested in one task: less than a millisecond, since other programs may interrupt it. */
@@ -13,27 +11,20 @@ const STEP = 256 << 10;
 /** Faster by a third. */
 const native = globalThis.process?.getBuiltinModule?.('node:crypto');
 
-/** Makers of hashers. CRCs have the names of S3, and are made by their reversed polynomials. */
-const HASHERS = {
-  md5: createMD5,
-  crc32: () => createCRC32(0xedb88320),
-  crc32c: () => createCRC32(0x82f63b78),
-  crc64nvme: () => createCRC64('9a6c9329ac4bc9b5'),
-};
-type HasherName = keyof typeof HASHERS;
+export type MakeHasher = () => Promise<IHasher>;
 
-/** Hashers for reuse: each has a WebAssembly memory, and browsers allow few. */
-const idle: Partial<Record<HasherName, IHasher[]>> = {};
+/** Hashers for reuse, by their makers: each has a WebAssembly memory, and browsers allow few. */
+const idle = new Map<MakeHasher, IHasher[]>();
 
 interface Hash {
   update(bytes: Uint8Array): unknown;
   digest(): Uint8Array;
 }
 
-async function begin(name: HasherName): Promise<Hash> {
-  idle[name] ??= [];
-  const unused = idle[name];
-  const hasher = (unused.pop() ?? (await HASHERS[name]())).init();
+export async function beginHash(make: MakeHasher): Promise<Hash> {
+  const unused = idle.get(make) ?? [];
+  idle.set(make, unused);
+  const hasher = (unused.pop() ?? (await make())).init();
   const digest = () => {
     unused.push(hasher);
     return hasher.digest('binary');
@@ -101,7 +92,7 @@ export class Md5 {
   }
 
   #hasher(): Promise<Hash> {
-    this.#hash ??= native ? Promise.resolve(native.createHash('md5')) : begin('md5');
+    this.#hash ??= native ? Promise.resolve(native.createHash('md5')) : beginHash(createMD5);
     return this.#hash;
   }
 }
@@ -114,14 +105,6 @@ export async function md5(bytes: Uint8Array): Promise<Uint8Array> {
 
 export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
 
-const CRCS = ['crc32', 'crc32c', 'crc64nvme'] as const;
-const SHAS: Record<string, string> = { sha1: 'SHA-1', sha256: 'SHA-256' };
-
-const CHECKSUMS: Record<string, (body: Body) => Promise<Uint8Array | undefined>> = {
-  ...Object.fromEntries(CRCS.map((name) => [name, (body) => crcOf(body, name)])),
-  ...Object.fromEntries(Object.entries(SHAS).map(([name, sha]) => [name, (body) => shaOf(body, sha)])),
-};
-
 /** Where servers state the MD5 digest of an object. */
 const MD5_HEADERS = [
   (headers: Headers) => headers.get('Content-MD5'),
@@ -132,30 +115,4 @@ const MD5_HEADERS = [
 export function statesMd5(headers: Headers, digest: Uint8Array): boolean {
   const etag = bareEtag(headers.get('ETag') ?? '').toLowerCase();
   return etag === hexOf(digest) || MD5_HEADERS.some((md5In) => md5In(headers) === toBase64(digest));
-}
-
-/** Whether `body` matches the checksum in `headers`; `undefined` if they have none of a known kind. */
-export async function matchesChecksum(headers: Headers, body: Body): Promise<boolean | undefined> {
-  for (const [name, digestOf] of Object.entries(CHECKSUMS)) {
-    const stated = headers.get(`x-amz-checksum-${name}`);
-    const digest = stated === null ? undefined : await digestOf(body);
-    if (digest) return toBase64(digest) === stated;
-  }
-  return undefined;
-}
-
-/** `undefined` in an insecure context, which has no `crypto.subtle`. */
-async function shaOf(body: Body, name: string): Promise<Uint8Array | undefined> {
-  const bytes = body instanceof Blob ? await body.arrayBuffer() : body;
-  const digest = await globalThis.crypto.subtle?.digest(name, bytes);
-  return digest && new Uint8Array(digest);
-}
-
-async function crcOf(body: Body, name: HasherName): Promise<Uint8Array> {
-  const hash = await begin(name);
-  for await (const piece of piecesOf(body)) {
-    hash.update(piece);
-    await nextTask();
-  }
-  return hash.digest();
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { matchesChecksum } from './digests.js';
+import { matchesChecksum } from './checksums.js';
 
 const CHECK = new TextEncoder().encode('123456789');
 const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
