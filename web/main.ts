@@ -51,7 +51,7 @@ function fillIcon(share?: number): void {
 }
 
 converter.addEventListener('decant-progress', ({ detail }) => {
-  if (detail.phase === 'converting') fillIcon(detail.fraction ?? 0);
+  fillIcon(detail.fraction ?? 0);
 });
 for (const end of ['decant-done', 'decant-error'] as const) converter.addEventListener(end, () => fillIcon());
 

@@ -42,7 +42,7 @@ async function attempt(page: Page, options: Attempt) {
     const output = target === 'opfs' ? { opfs: 'out.raw' } : await root.getFileHandle('out.raw', { create: true });
     const abort = new AbortController();
     let isCancelled = false;
-    const onProgress = ({ phase, guestDone }: { phase: string; guestDone: number }) => {
+    const onProgress = ({ phase, guestDone = 0 }: { phase: string; guestDone?: number }) => {
       if (phase !== cancelIn || guestDone < after || isCancelled) return;
       isCancelled = true;
       // Not inside the callback: as by a click.

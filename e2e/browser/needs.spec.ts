@@ -164,7 +164,7 @@ test('unlocking can be cancelled', { tag: '@full' }, async ({ apiPage: page }) =
     const image = await window.decant.open(window.file, { password });
     const cancel = new AbortController();
     let latest = 0;
-    const onProgress = (share: number) => {
+    const onProgress = ({ fraction: share = 0 }: { fraction?: number }) => {
       latest = share;
       if (share > 0) cancel.abort();
     };

@@ -44,7 +44,7 @@ for (const [engine, details] of ENGINES) {
     const seen = await page.evaluate(async (engine) => {
       const refusal = await window.decant.open(window.file).catch(({ code, fields }) => ({ code, fields }));
       let read = 0;
-      const onProgress = ({ bytesRead }: { bytesRead: number }) => {
+      const onProgress = ({ bytesRead = 0 }: { bytesRead?: number }) => {
         read = bytesRead;
       };
       const options = { engine, spool: true, onProgress };

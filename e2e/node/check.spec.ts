@@ -155,7 +155,7 @@ test('a deep check has the structures of the file, and its progress', () => {
     `const image = await decant.open(args[0]);
      const shares = [];
      const shallow = await image.check();
-     const deep = await image.check({ deep: true, onProgress: (share) => shares.push(share) });
+     const deep = await image.check({ deep: true, onProgress: ({ fraction }) => shares.push(fraction) });
      await image.close();
      console.log(JSON.stringify([shallow, deep, shares]));`,
     images.plain(),

@@ -165,7 +165,7 @@ test('a huge disk of zeros has a tree, and its SHA-256 can be cancelled', async 
   expect(stderr).toBe('');
   await closing(await decant.open(images.huge()), async (image) => {
     const controller = new AbortController();
-    const onProgress = ({ guestDone }: Decant.Progress) => guestDone > 0 && controller.abort();
+    const onProgress = ({ guestDone = 0 }: Decant.Progress) => guestDone > 0 && controller.abort();
     const failed = await failure(image.digest({ signal: controller.signal, onProgress }));
     expect(failed).toBe('cancelled: Computing the digest was cancelled');
     // It can be used again.

@@ -153,7 +153,9 @@ test('pairs of rows are the same or differ as qemu-img says', async ({ folder })
     for (const other of [{ ...disk, qemu: `driver=raw,file.filename=${raw}` }, next]) {
       const args = ['compare', ...SECRET, '--image-opts', one.qemu, other.qemu];
       const { status, stdout } = spawnSync('qemu-img', args, { encoding: 'utf8' });
-      const { same, offset } = await using(one, (image) => using(other, (second) => image.compare(second)));
+      const { same, firstDifference: offset } = await using(one, (image) =>
+        using(other, (second) => image.compare(second)),
+      );
       const [, sector] = /mismatch at offset (\d+)/.exec(stdout) ?? [];
       const ours = offset === undefined ? undefined : `${offset - (offset % 512)}`;
       if (same !== (status === 0) || ours !== sector)

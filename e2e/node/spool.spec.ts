@@ -293,7 +293,7 @@ test.describe('a folder that is full', () => {
       const kept = keeping();
       const image = await decant.open(new Uint8Array(heldDisk), { inputFormat: 'raw' });
       const reads: number[] = [];
-      const onProgress = ({ bytesRead }: Decant.Progress) => void reads.push(bytesRead);
+      const onProgress = ({ bytesRead = 0 }: Decant.Progress) => void reads.push(bytesRead);
       const failed = image.convert(kept.target, { format, spool, onProgress });
       await expect(failed).rejects.toMatchObject({
         kind: 'target',

@@ -154,7 +154,7 @@ test('holes are done when they are sent', async ({ folder }) => {
   const path = join(folder, 'empty.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', path, '128M');
   let ahead = 0;
-  const onProgress = ({ guestDone, network }: Decant.Progress) => {
+  const onProgress = ({ guestDone = 0, network }: Decant.Progress) => {
     ahead = Math.max(ahead, guestDone - network!.sent);
   };
   const image = await decant.open(path);

@@ -159,7 +159,7 @@ test('s3s-fs: an interrupted upload resumes, and its object is the disk', async 
     ending.abort();
     await expect(cutOff).rejects.toThrow(/progress was saved/);
     const begun: number[] = [];
-    const onProgress = ({ phase, guestDone }: Decant.Progress) => {
+    const onProgress = ({ phase, guestDone = 0 }: Decant.Progress) => {
       if (phase === 'converting') begun.push(guestDone);
     };
     await image.convert(target(globalThis.fetch), { resume: true, onProgress });

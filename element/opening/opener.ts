@@ -95,8 +95,10 @@ export class Opener {
   async #read(opening: Opening, turn: AbortSignal): Promise<AnyImage> {
     const name = labelOf(opening.bundle);
     const onWaiting = (waiting: Waiting | undefined) => this.screen.wait(turn, waiting);
-    const onProgress = ({ phase, fraction }: Progress) =>
-      this.screen.send(turn, phase === 'measuring' ? 'reading' : 'unpacking', { name, share: fraction });
+    const onProgress = ({ phase, fraction }: Progress) => {
+      if (phase === 'measuring') this.screen.send(turn, 'reading', { name, share: fraction });
+      if (phase === 'unpacking') this.screen.send(turn, 'unpacking', { name, share: fraction });
+    };
     const links = sourcesOf(opening).flatMap(({ link }) => link ?? []);
     for (const link of links) link.onWaiting = onWaiting;
     return open(await sourceOf(opening.top, turn), {
@@ -282,7 +284,7 @@ export class Opener {
     const { passwords } = opening;
     const name = image.info.name ?? this.screen.texts.image;
     try {
-      const onProgress = (share: number) => this.screen.send(turn, 'unlocking', { name, share });
+      const onProgress = ({ fraction: share = 0 }: Progress) => this.screen.send(turn, 'unlocking', { name, share });
       await image.unlock({ signal: turn, onProgress });
     } catch (thrown) {
       const error = asError(thrown);

@@ -26,7 +26,9 @@ export async function digestResult(screen: Screen): Promise<void> {
   await showDigest(
     screen,
     (digest) => screen.update(turn, 'done', { digest }),
-    async (signal, onProgress) => ({ value: await sha256(await resultOf(done), { signal, onProgress }) }),
+    async (signal, report) => ({
+      value: await sha256(await resultOf(done), { signal, onProgress: listenerOf(report) }),
+    }),
   );
 }
 
@@ -39,12 +41,16 @@ export async function digestDisk(screen: Screen): Promise<void> {
     screen,
     (digest) => screen.update(turn, 'ready', { digest }),
     async (signal, report) => {
-      const onProgress = ({ fraction = 0 }: Progress) => report(fraction);
-      const { sha256, lostBytes, lostRanges } = await ready.image.digest({ signal, onProgress });
+      const { sha256, lostBytes, lostRanges } = await ready.image.digest({ signal, onProgress: listenerOf(report) });
       return { value: sha256, ...(lostBytes > 0 ? { note: texts.lost(lostBytes, lostRanges) } : {}) };
     },
   );
 }
+
+const listenerOf =
+  (report: (share: number) => void) =>
+  ({ fraction = 0 }: Progress) =>
+    report(fraction);
 
 /** Shows how far `compute` is, then its digest or its failure. */
 async function showDigest(screen: Screen, show: (digest: Digest | undefined) => void, compute: Compute): Promise<void> {

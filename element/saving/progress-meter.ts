@@ -81,7 +81,7 @@ export class ProgressMeter {
     this.#progress = progress;
     if (begins && progress.dataDone === 0) {
       // What was written before is about the data that was converted before: only zeros in the data were not written.
-      this.#before.data = progress.bytesWritten;
+      this.#before.data = progress.bytesWritten ?? 0;
       this.#before.share = this.#converted();
     }
   }
@@ -111,8 +111,8 @@ export class ProgressMeter {
     return { ...common, secondsLeft, speed: this.speed(now) };
   }
 
-  /** The progress of reading the result back, which starts at 0 again. */
-  #verifying(now: number, { fraction = 0, secondsLeft, bytesPerSecond, waiting, network }: Progress): ProgressNow {
+  /** The progress of reading the result back: that of the whole conversion. */
+  #verifying(now: number, { fraction = 0, secondsLeft, bytesPerSecond = 0, waiting, network }: Progress): ProgressNow {
     const silence = network?.silence ?? 0;
     const stalled = now - this.#moved;
     const common = { share: fraction, silence, stalled, waiting };
@@ -144,7 +144,7 @@ export class ProgressMeter {
   #converted(): number {
     if (!this.#progress) return 0;
     const { virtualSize, data, taken } = this.conversion;
-    const { guestDone, guestTotal, dataDone, bytesRead } = this.#progress;
+    const { guestDone = 0, guestTotal, dataDone = 0, bytesRead = 0 } = this.#progress;
     if (taken) return virtualSize > 0 ? Math.min(1, taken() / virtualSize) : 0;
     // Without a total, `virtualSize` is the size of the file.
     const done = guestTotal === undefined ? bytesRead : guestDone;
@@ -168,7 +168,7 @@ export class ProgressMeter {
   speed(now = performance.now() / 1000): number | undefined {
     if (this.#began === undefined || !this.#progress) return undefined;
     const elapsed = (this.#finishing ?? now) - this.#began;
-    const bytes = this.conversion.taken?.() ?? this.#progress.dataDone;
+    const bytes = this.conversion.taken?.() ?? this.dataDone;
     return elapsed > 0 && bytes > 0 ? bytes / elapsed : undefined;
   }
 }

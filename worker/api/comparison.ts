@@ -5,10 +5,11 @@ import type { Pool } from '../client-side/pool.js';
 import { toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
 import type { CompareRequest, ComparisonDone, CrateCompared } from '../messages/coordinator.js';
-import type { Compared, CompareOptions, CompareProgress, DiskRange } from '../public/types.js';
+import type { Compared, CompareOptions, DiskRange, Progress } from '../public/types.js';
 import { type ConversionContext, failureOf } from './conversion-disks.js';
 import { withWorkers } from './conversion-run.js';
 import { settleMemory } from './options.js';
+import { type ProgressListener, Runs } from './whole-progress.js';
 
 type Options = CompareOptions & { signal: AbortSignal };
 
@@ -22,8 +23,18 @@ export async function compareImages(
   const sizes = sizesOf(one, other);
   const compared = await withListener(options.signal, onProgress, (signal, progress) =>
     withListener(signal, onRanges ?? (() => {}), async (signal, ranges) => {
-      const done = ({ done, offset }: ComparisonDone) => progress(progressOf(done, offset, Math.max(...sizes)));
-      const listeners = { done, ...(onRanges && { differing: (numbers: Float64Array) => ranges(rangesOf(numbers)) }) };
+      const runs = new Runs(progress);
+      const unlocking = [runs.unlocking(), runs.unlocking()];
+      let comparing: ProgressListener | undefined;
+      const done = ({ done, offset }: ComparisonDone) => {
+        comparing ??= runs.next(0);
+        comparing(progressOf(done, offset, Math.max(...sizes)));
+      };
+      const listeners = {
+        unlocking,
+        done,
+        ...(onRanges && { differing: (numbers: Float64Array) => ranges(rangesOf(numbers)) }),
+      };
       return run(both, other, { ...options, signal }, listeners);
     }),
   );
@@ -36,9 +47,10 @@ const sizesOf = (one: ConversionContext, other: ConversionContext): [number, num
   other.info.virtualSize ?? 0,
 ];
 
-const progressOf = (done: number, offset: number | undefined, size: number): CompareProgress => ({
+const progressOf = (done: number, firstDifference: number | undefined, size: number): Progress => ({
+  phase: 'comparing',
   fraction: size === 0 ? 1 : done / size,
-  ...(offset !== undefined && { offset }),
+  ...(firstDifference !== undefined && { firstDifference }),
 });
 
 function rangesOf(numbers: Float64Array): DiskRange[] {
@@ -55,7 +67,7 @@ function resultOf(compared: CrateCompared, virtualSizes: [number, number], stric
   return {
     same: offset === undefined && (!strict || isAlike),
     virtualSizes,
-    ...(offset !== undefined && { offset }),
+    ...(offset !== undefined && { firstDifference: offset }),
     differentBytes: bytes,
     differentRanges: ranges,
     ...(allocation !== undefined && { allocationOffset: allocation }),
@@ -66,6 +78,8 @@ function resultOf(compared: CrateCompared, virtualSizes: [number, number], stric
 }
 
 interface Listeners {
+  /** For the share of the unlocking of each image. */
+  unlocking: ((share: number) => void)[];
   done: (detail: ComparisonDone) => void;
   /** Missing if the ranges are not wanted. */
   differing?: (numbers: Float64Array) => void;
@@ -85,8 +99,8 @@ async function run(
   let isHealthy = false;
   let wasOverdue = false;
   try {
-    session = await sessions.acquire(signal);
-    beside = await other.sessions.openBeside(session, signal, () => {});
+    session = await sessions.acquire(signal, listeners.unlocking[0]);
+    beside = await other.sessions.openBeside(session, signal, listeners.unlocking[1]!);
     pool = sessions.acquirePool(true);
     const request = {
       ...{ strict, firstOnly, workers: pool.size },
@@ -132,7 +146,7 @@ function compareIn(
   sessions: [ImageSession, ImageSession],
   pool: Pool,
   settings: Omit<CompareRequest, 'operation' | 'disks'>,
-  { done, differing = () => {} }: Listeners,
+  { done, differing = () => {} }: Omit<Listeners, 'unlocking'>,
   overdue: () => void,
   signal: AbortSignal,
 ): Promise<CrateCompared> {

@@ -181,7 +181,8 @@ export async function writeTo(
     identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
     sha256: options.sha256 === true,
   };
-  const meter = new Meter(virtualSize, info.fileSize, options.networks, options.onProgress, outputSize);
+  const passes = { sending: target.send !== undefined, verifying: verification !== undefined };
+  const meter = new Meter(virtualSize, info.fileSize, options.networks, options.onProgress, outputSize, passes);
   try {
     const converted = await write(target, conversion, plan, meter, signal);
     target.summed?.(converted);

@@ -19,6 +19,7 @@ import {
 } from './conversion-run.js';
 import { identityOf } from './identity.js';
 import { type ChosenFormat, chosenFormat, loadPlaces } from './output-format.js';
+import { type ProgressListener, Runs } from './whole-progress.js';
 
 /** Loads the code for sizes of streamed disks. */
 const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
@@ -39,13 +40,15 @@ export async function convertImage(
 ): Promise<Result> {
   if (!spool || !conversion.sessions.opened.comesInOrder) return convertTo(conversion, output, options, spool);
   const { platform, setup } = conversion;
+  const runs = new Runs((progress) => options.onProgress?.(progress));
   let ofOutput: Spool | undefined;
   let stored: ConversionContext | undefined;
   try {
     ofOutput = takesSpool(output) ? spool : undefined;
     if (await isSizeNeeded(conversion, output, options)) {
       const { storedDisk } = await orCancelled(options.signal, loadDiskSizes());
-      stored = await storedDisk(alone(conversion), options);
+      const passes = 1 + Number(ofOutput !== undefined) + Number(options.verify === true);
+      stored = await storedDisk(alone(conversion), { ...options, onProgress: runs.next(passes) });
     }
   } catch (thrown) {
     throw abandoned(output, thrown, options.signal);
@@ -53,7 +56,8 @@ export async function convertImage(
   if (!stored) return convertTo(conversion, output, options, ofOutput);
   try {
     const second = ofOutput && platform.spool(options, setup.sources.all, 'convert without it');
-    return await convertTo({ ...stored, ...(conversion.more && { more: conversion.more }) }, output, options, second);
+    const rest = { ...options, onProgress: runs.next(0) };
+    return await convertTo({ ...stored, ...(conversion.more && { more: conversion.more }) }, output, rest, second);
   } finally {
     await stored.sessions.end();
   }
@@ -83,7 +87,10 @@ async function convertTo(
   }
   return orDiscarded(target, conversion, placed, async (running) => {
     const verification = placed.verify ? await verificationOf(conversion, running) : undefined;
-    return writeTo(target, conversion, running, { ...(await sizedFormat(target, conversion, running)), verification });
+    const runs = new Runs(running.onProgress);
+    const passes = 1 + Number(target.send !== undefined) + Number(verification !== undefined);
+    const sized = await sizedFormat(target, conversion, running, () => runs.next(passes));
+    return writeTo(target, conversion, { ...running, onProgress: runs.next(0) }, { ...sized, verification });
   });
 }
 
@@ -121,14 +128,18 @@ async function targetOf(
   return target;
 }
 
-/** Resolves to the format of the output, and to the sizes of streamed disks, in bytes, if the format or the target needs them first. */
+/**
+ * Resolves to the format of the output, and to the sizes of streamed disks, in bytes, if the format or the target needs them first. `listen`
+ * returns the listener of a pass that measures one.
+ */
 async function sizedFormat(
   target: OutputTarget,
   conversion: ConversionContext,
   options: RunOptions,
+  listen: () => ProgressListener,
 ): Promise<SizedFormat> {
   const { more = [] } = conversion;
-  const { chosen, diskSize } = await sizedDisk(target, alone(conversion), options);
+  const { chosen, diskSize } = await sizedDisk(target, alone(conversion), options, listen);
   if (more.length === 0) return { chosen, diskSizes: [diskSize] };
   const sizes: (number | undefined)[] = [];
   for (const other of more) {
@@ -136,7 +147,7 @@ async function sizedFormat(
       const message = 'A stream can be the first disk only, since its size is needed first; save the image as a file';
       throw new DecantError('unsupported', message, { code: 'size-needed' });
     }
-    sizes.push((await sizedDisk(target, other, options)).diskSize);
+    sizes.push((await sizedDisk(target, other, options, listen)).diskSize);
   }
   const { name, formatOptions } = chosen;
   const known = more.map(({ info }, at) => info.virtualSize ?? sizes[at]!);
@@ -149,6 +160,7 @@ async function sizedDisk(
   target: OutputTarget,
   conversion: ConversionContext,
   options: RunOptions,
+  listen: () => ProgressListener,
 ): Promise<{ chosen: ChosenFormat; diskSize: number | undefined }> {
   const { sessions } = conversion;
   const { signal } = options;
@@ -160,7 +172,7 @@ async function sizedDisk(
     (chosen.needsSize || fixGpt || (await orTargetFailure(target.needsSize?.())));
   if (!isNeeded || isReadOnce(conversion.setup)) return { chosen, diskSize: undefined };
   const { sizeOfDisk } = await orCancelled(signal, loadDiskSizes());
-  const diskSize = await sizeOfDisk(conversion, options);
+  const diskSize = await sizeOfDisk(conversion, { ...options, onProgress: listen() });
   return { chosen: await chosenFormat(sessions, options, signal, diskSize), diskSize };
 }
 

@@ -6,6 +6,7 @@ import type { DiskDigest, DiskDigestOptions, TreeDigest } from '../public/types.
 import type { OutputTarget } from '../targets/output-target.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
+import { asPhase } from './whole-progress.js';
 
 /** A target that keeps nothing. */
 const nowhere: OutputTarget = {
@@ -19,12 +20,9 @@ export async function digestOf(
   conversion: ConversionContext,
   { tree = false, ...options }: DiskDigestOptions & { memory?: number },
 ): Promise<DiskDigest | TreeDigest> {
-  const { digest, notices } = await convertInto(
-    nowhere,
-    conversion,
-    { ...options, format: 'raw' },
-    tree ? 'tree' : 'sha256',
-  );
+  const onProgress = asPhase('digesting', (progress) => options.onProgress?.(progress));
+  const settings = { ...options, onProgress, format: 'raw' };
+  const { digest, notices } = await convertInto(nowhere, conversion, settings, tree ? 'tree' : 'sha256');
   if (!digest) throw new DecantError('internal', 'The disk has no digest');
   const { sha256, ...others } = digest;
   return { ...(tree ? { fsverity: `sha256:${sha256}` } : { sha256 }), ...others, notices };

@@ -3,11 +3,11 @@
 
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
-import type { Progress } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { type CancellableOptions, convertInto } from './conversion-run.js';
 import { UnpackedFile } from './unpacking.js';
+import { asPhase } from './whole-progress.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
 const USUAL_UNIT = 4096;
@@ -43,15 +43,10 @@ async function measured(conversion: ConversionContext, options: CancellableOptio
   const { customTarget } = await orCancelled(signal, loadCustomTargets());
   const ignore = async () => {};
   const target = customTarget({ write: ignore, hole: ignore, close: ignore, abort: ignore });
-  const listening = { signal, onProgress: asMeasuring(options), ...(memory !== undefined && { memory }) };
+  const onProgress = asPhase('measuring', options.onProgress!);
+  const listening = { signal, onProgress, ...(memory !== undefined && { memory }) };
   return (await convertInto(target, conversion, listening)).virtualSize;
 }
-
-/** The listener of `options` for the pass before the conversion. */
-const asMeasuring =
-  ({ onProgress }: CancellableOptions) =>
-  (progress: Progress) =>
-    onProgress?.({ ...progress, phase: 'measuring' });
 
 /** Writes the disk of a stream to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
 export async function storedDisk(
@@ -61,7 +56,7 @@ export async function storedDisk(
   const { platform, setup, info } = conversion;
   const { signal } = options;
   const file = new UnpackedFile(platform.spool(options, setup.sources.all, ANOTHER_FORMAT)!);
-  await convertInto(file, conversion, { signal, onProgress: asMeasuring(options) });
+  await convertInto(file, conversion, { signal, onProgress: asPhase('measuring', options.onProgress!) });
   await setup.sources.replaceImage(file.content!);
   const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
   const ofDisk = { ...setup, settings };

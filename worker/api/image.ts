@@ -44,6 +44,7 @@ import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import type { Unpacked } from './unpacking.js';
+import { withProgress } from './whole-progress.js';
 
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
@@ -146,10 +147,12 @@ export class OpenImage {
   async unlock(options: UnlockOptions = {}): Promise<void> {
     this.#requireOpen();
     checkCall('unlock', options);
-    const { onProgress = () => {} } = options;
-    await withListener(this.#until(options.signal), onProgress, async (signal, report) => {
-      const session = await this.#acquire('Unlocking the image', signal, report);
-      await session.release();
+    await withProgress(options.onProgress, (report) => {
+      const onProgress = (share: number) => report({ phase: 'unlocking', fraction: share, unlocked: share });
+      return withListener(this.#until(options.signal), onProgress, async (signal, report) => {
+        const session = await this.#acquire('Unlocking the image', signal, report);
+        await session.release();
+      });
     });
   }
 
@@ -173,8 +176,10 @@ export class OpenImage {
     const signal = anyOf([this.#until(options.signal), other.closing]);
     const { compareImages } = await this.#use(orCancelled(signal, loadComparisons()), COMPARING, signal);
     // Both images stay open until the comparison ends.
-    const comparing = other.use(compareImages(this.#context, other.context, { ...options, signal }), signal);
-    return this.#use(comparing, COMPARING, signal);
+    const comparing = withProgress(options.onProgress, (onProgress) =>
+      compareImages(this.#context, other.context, { ...options, onProgress, signal }),
+    );
+    return this.#use(other.use(comparing, signal), COMPARING, signal);
   }
 
   async measure(options: MeasureOptions = {}): Promise<Measured> {
@@ -197,22 +202,28 @@ export class OpenImage {
   async check(options: CheckOptions = {}): Promise<CheckResult> {
     this.#requireOpen();
     checkCall('check', options);
-    const { deep = false, onProgress = () => {} } = options;
+    const { deep = false } = options;
     checkTypes(options, 'boolean', ['deep']);
-    return withListener(this.#until(options.signal), onProgress, async (until, report) => {
-      const use = <T>(work: Promise<T>) => this.#use(work, CHECKING, until);
-      const { checkResult } = await use(orCancelled(until, loadChecks()));
-      const session = await use(this.sessions.acquireLocked(until));
-      try {
-        const { client, image } = session;
-        const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
-        const examined = await use(examination);
-        const checked = deep && examined ? await use(checkFile(session, until, report)) : undefined;
-        return checkResult(this.info, examined, checked);
-      } finally {
-        await session.release();
-      }
+    return withProgress(options.onProgress, (report) => {
+      // Each counts half: all tables of the chain, whose examination reports no progress, and the structures of the file.
+      const onProgress = (share: number) => report({ phase: 'checking', fraction: (1 + share) / 2 });
+      return withListener(this.#until(options.signal), onProgress, (until, report) => this.#check(deep, until, report));
     });
+  }
+
+  async #check(deep: boolean, until: AbortSignal, report: (share: number) => void): Promise<CheckResult> {
+    const use = <T>(work: Promise<T>) => this.#use(work, CHECKING, until);
+    const { checkResult } = await use(orCancelled(until, loadChecks()));
+    const session = await use(this.sessions.acquireLocked(until));
+    try {
+      const { client, image } = session;
+      const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
+      const examined = await use(examination);
+      const checked = deep && examined ? await use(checkFile(session, until, report)) : undefined;
+      return checkResult(this.info, examined, checked);
+    } finally {
+      await session.release();
+    }
   }
 
   async digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
@@ -224,7 +235,10 @@ export class OpenImage {
     const signal = this.#until(options.signal);
     const { digestOf } = await this.#use(orCancelled(signal, loadDigests()), DIGESTING, signal);
     const memory = this.sessions.opened.isInPlace && { memory: MEMORY_IN_PLACE };
-    return this.#use(digestOf(this.#context, { ...options, ...memory, signal }), DIGESTING, signal);
+    const digesting = withProgress(options.onProgress, (onProgress) =>
+      digestOf(this.#context, { ...options, onProgress, ...memory, signal }),
+    );
+    return this.#use(digesting, DIGESTING, signal);
   }
 
   async read(offset: number, length: number, options: ReadOptions = {}): Promise<Bytes> {
@@ -282,15 +296,16 @@ export class OpenImage {
     const memory = isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
     const settled = { ...options, ...memory, ...size, signal };
     const isComplete = options.for === undefined && !describesMachine(this.formats, options.format);
-    const converted = isComplete
-      ? convertImage(context, output, settled, spool)
-      : completedFor(context, output, settled).then((completed) => convertImage(context, output, completed, spool));
-    // All images stay open until the conversion ends.
-    const result = await others.reduce(
-      (work, other) => other.use(work, signal),
-      this.#use(converted, undefined, signal),
-    );
-    return options.bmap ? this.#withBmap(output, result, signal) : result;
+    return withProgress(options.onProgress, async (onProgress) => {
+      const listening = { ...settled, onProgress };
+      const converted = isComplete
+        ? convertImage(context, output, listening, spool)
+        : completedFor(context, output, listening).then((completed) => convertImage(context, output, completed, spool));
+      // All images stay open until the conversion ends.
+      const used = this.#use(converted, undefined, signal);
+      const result = await others.reduce((work, other) => other.use(work, signal), used);
+      return options.bmap ? this.#withBmap(output, result, signal) : result;
+    });
   }
 
   async #withBmap(output: Output, result: Result, signal: AbortSignal): Promise<Result> {

@@ -19,6 +19,7 @@ import { OpenImage, openImages } from './image.js';
 import { checkOpening, copyOfOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
 import type { Opening } from './unpacking.js';
+import { withProgress } from './whole-progress.js';
 
 /** The end of the last disposal: an image that is opened before then would lose its workers. */
 let disposal: Promise<void> | undefined;
@@ -49,7 +50,10 @@ export async function openImageOn(platform: Platform, input: Input, given: OpenO
   const signal = given.signal ? anyOf([given.signal, call.signal]) : call.signal;
   openCalls.add(call);
   try {
-    return await openSources(platform, input, { ...copyOfOpening(given), signal });
+    const options = { ...copyOfOpening(given), signal };
+    return await withProgress(given.onProgress, (onProgress) =>
+      openSources(platform, input, { ...options, onProgress }),
+    );
   } finally {
     openCalls.delete(call);
   }
@@ -118,15 +122,12 @@ async function unpackedIfNeeded(opened: ImageSessions, opening: Opening): Promis
   }
 }
 
-/** The progress of an opening, of whose disk nothing is read yet. */
-const NOTHING_DONE = { unlocked: 0, guestDone: 0, dataDone: 0, bytesRead: 0, bytesWritten: 0, bytesPerSecond: 0 };
-
 /** Calls `open`, and reports progress while parts of a compressed file are decoded to know their sizes. */
 function measured<T>(
   { onProgress, signal }: Options,
   open: (signal: AbortSignal, report: (share: number) => void) => Promise<T>,
 ): Promise<T> {
-  const listener = (fraction: number) => onProgress?.({ ...NOTHING_DONE, phase: 'measuring', fraction });
+  const listener = (fraction: number) => onProgress?.({ phase: 'measuring', fraction });
   return withListener(signal, listener, open);
 }
 

@@ -1,8 +1,9 @@
 // Progress reports: at a limited rate, with speed, remaining time, and the finished parts of the disk.
 
 import type { CrateProgress } from '../messages/coordinator.js';
-import type { Network, Phase, Progress } from '../public/types.js';
+import type { ConversionPhase, Network, Progress } from '../public/types.js';
 import type { ResumePoint } from '../targets/output-target.js';
+import { UNLOCKING } from './whole-progress.js';
 
 /** The maximum number of cells: more would not be visible. */
 const MAX_CELLS = 4096;
@@ -52,7 +53,7 @@ interface Mark {
 }
 
 export class Meter {
-  #time: Record<Phase, number> = {
+  #time: Record<ConversionPhase, number> = {
     unlocking: 0,
     preparing: 0,
     measuring: 0,
@@ -61,7 +62,7 @@ export class Meter {
     verifying: 0,
     finalizing: 0,
   };
-  #phase: Phase = 'preparing';
+  #phase: ConversionPhase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
   /** Bytes sent at the last report, and whether a network was silent then. */
@@ -74,6 +75,8 @@ export class Meter {
   /** How much of the disks in the output was read back, in bytes, if it is verified. */
   #readBack = { verified: 0, total: 0 };
   #unlocked = 0;
+  /** The passes that have begun. */
+  readonly #passes: ConversionPhase[] = [];
   readonly #cells: Cells | undefined;
   /** Sends a report that would have come too early. */
   #trailing: ReturnType<typeof setTimeout> | undefined;
@@ -87,6 +90,8 @@ export class Meter {
     private readonly networks: () => Network[],
     private readonly listener: ((progress: Progress) => void) | undefined,
     private readonly outputSize?: number,
+    /** The passes after `converting`. */
+    private readonly passesAfter: { sending: boolean; verifying: boolean } = { sending: false, verifying: false },
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
     const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0 };
@@ -143,19 +148,19 @@ export class Meter {
     this.#mark('finalizing');
   }
 
-  get phase(): Phase {
+  get phase(): ConversionPhase {
     return this.#phase;
   }
 
   /** Ends the last phase. Returns the seconds spent in each. */
-  end(): Record<Phase, number> {
+  end(): Record<ConversionPhase, number> {
     clearInterval(this.#timer);
     clearTimeout(this.#trailing);
     this.#enter(this.#phase, performance.now());
     return this.#time;
   }
 
-  #mark(phase: Phase): void {
+  #mark(phase: ConversionPhase): void {
     const now = performance.now();
     // The second pass begins at the start of the disk.
     if (phase !== this.#phase) this.#marks = [];
@@ -170,10 +175,11 @@ export class Meter {
     }
   }
 
-  #enter(phase: Phase, now: number): void {
+  #enter(phase: ConversionPhase, now: number): void {
     this.#time[this.#phase] += (now - this.#phaseStart) / 1000;
     this.#phase = phase;
     this.#phaseStart = now;
+    if (isPass(phase) && !this.#passes.includes(phase)) this.#passes.push(phase);
   }
 
   /** Reports now, or as soon as the interval since the last report is over. */
@@ -196,13 +202,13 @@ export class Meter {
     const moved = first && this.#moved(first);
     const bytesPerSecond = moved !== undefined && isMoving ? moved / seconds : 0;
     // Nobody knows how long a server takes.
-    const secondsLeft = isMeasurable(this.#phase) && !waiting ? this.#secondsLeft(seconds) : undefined;
-    const fraction = this.#fraction();
+    const secondsLeft = isPass(this.#phase) && !waiting ? this.#secondsLeft(seconds) : undefined;
+    const whole = this.#whole();
     this.#sent = network?.sent ?? 0;
     this.#isSilent = Boolean(network?.silence);
     this.listener?.({
       phase: this.#phase,
-      ...(fraction === undefined ? {} : { fraction }),
+      ...(whole && { fraction: whole.done / whole.total }),
       unlocked: this.#unlocked,
       guestDone,
       ...(guestTotal === undefined ? {} : { guestTotal }),
@@ -225,24 +231,44 @@ export class Meter {
     return this.#last.guestDone - first.guestDone;
   }
 
-  /** The finished share of the phase; undefined if it is unknown. */
-  #fraction(): number | undefined {
-    if (this.#phase === 'unlocking') return this.#unlocked;
-    if (!isMeasurable(this.#phase)) return undefined;
-    const { done, total } = this.#measure({ ...this.#last, ...this.#output, ...this.#readBack });
+  /** The work of all phases in passes, and how much of it is done; undefined if the size of the disk or file is unknown. */
+  #whole(): { done: number; total: number } | undefined {
+    const share = this.#share(this.#now);
+    if (share === undefined) return undefined;
+    const begun = this.#passes.length;
+    const unlocking = this.#unlocked > 0 || this.#phase === 'unlocking' ? UNLOCKING : 0;
+    const done = isPass(this.#phase) ? begun - 1 + share : begun;
+    return { done: done + unlocking * this.#unlocked, total: begun + this.#passesLeft() + unlocking };
+  }
+
+  /** The number of passes that have not begun. */
+  #passesLeft(): number {
+    const { sending, verifying } = this.passesAfter;
+    const expected = { converting: true, sending, verifying };
+    return Object.entries(expected).filter(
+      ([phase, isExpected]) => isExpected && !this.#passes.includes(phase as ConversionPhase),
+    ).length;
+  }
+
+  get #now(): Omit<Mark, 'at'> {
+    return { ...this.#last, ...this.#output, ...this.#readBack };
+  }
+
+  /** The share of the pass that is done at `mark`; undefined if it is unknown. */
+  #share(mark: Omit<Mark, 'at'>): number | undefined {
+    const { done, total } = this.#measure(mark);
     if (total === undefined) return undefined;
     return total > 0 ? Math.min(1, done / total) : 1;
   }
 
-  /** Extrapolates from the progress in the last `seconds`. */
+  /** Extrapolates from the progress in the last `seconds`. Nobody knows the speed of a target to which nothing was sent. */
   #secondsLeft(seconds: number): number | undefined {
     const first = this.#marks[0];
-    if (!first) return undefined;
-    const { done, total } = this.#measure({ ...this.#last, ...this.#output, ...this.#readBack });
-    const before = this.#measure(first).done;
-    if (total === undefined || done <= before || seconds <= 0) return undefined;
-    const left = this.#phase === 'measuring' ? 2 * total - done : total - done;
-    return (left * seconds) / (done - before);
+    const whole = this.#whole();
+    if (!first || !whole || seconds <= 0) return undefined;
+    if (this.passesAfter.sending && !this.#passes.includes('sending')) return undefined;
+    const moved = this.#share(this.#now)! - this.#share(first)!;
+    return moved > 0 ? ((whole.total - whole.done) * seconds) / moved : undefined;
   }
 
   /** Measures progress by the disk, or by the file if the size of the disk is unknown until its end; at last by the output. */
@@ -254,13 +280,13 @@ export class Meter {
   }
 }
 
-function phaseOf({ measuring, finalizing }: CrateProgress): Phase {
+function phaseOf({ measuring, finalizing }: CrateProgress): ConversionPhase {
   if (finalizing) return 'finalizing';
   return measuring ? 'measuring' : 'converting';
 }
 
-/** Whether the disk or the output is read, or the output sent, in a phase. */
-const isMeasurable = (phase: Phase): boolean => ['measuring', 'converting', 'sending', 'verifying'].includes(phase);
+/** Whether a phase is a pass over the disk or the output. */
+const isPass = (phase: ConversionPhase): boolean => ['measuring', 'converting', 'sending', 'verifying'].includes(phase);
 
 /** The silence, and the awaited server, of the network that has been silent longest. */
 function longest(networks: Network[]): Pick<Network, 'silence' | 'waiting'> {

@@ -20,7 +20,7 @@ export async function sha256Of(file: Blob, wasm: Uint8Array, options: DigestOpti
   const hasher = new Sha256(new Instance('crypt', instance.exports));
   return withListener(
     options.signal,
-    (share: number) => onProgress?.(share),
+    (fraction: number) => onProgress?.({ phase: 'digesting', fraction }),
     async (signal, report) => {
       for (let at = 0; at < file.size; at += READ) {
         if (signal.aborted) throw cancelled(DIGESTING, signal);

@@ -12,6 +12,7 @@ import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/output-target.js';
 import { convertInto } from './conversion-run.js';
 import type { Platform } from './platform.js';
+import { asPhase } from './whole-progress.js';
 
 /** What works without the temporary file. */
 const OTHERWISE = 'unpack the image yourself';
@@ -100,7 +101,7 @@ async function unpack(sessions: ImageSessions, { platform, setup, options }: Ope
   const { signal, onProgress } = options;
   const target = new UnpackedFile(platform.spool(options, setup.sources.all, OTHERWISE)!);
   try {
-    const listening = { signal, ...(onProgress && { onProgress }) };
+    const listening = { signal, ...(onProgress && { onProgress: asPhase('unpacking', onProgress) }) };
     await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
     return target.content!;
   } finally {

@@ -5,6 +5,7 @@ import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js'
 import { DecantError, toDecantError } from '../errors/errors.js';
 import type { Converted } from '../messages/coordinator.js';
 import { OUTPUTS } from '../public/registry.js';
+import type { Progress } from '../public/types.js';
 import { type ImageSettings, Sources } from '../sources/sources.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { DIFFERS, type RunOptions, UNREADABLE, type Verification } from './conversion-run.js';
@@ -71,7 +72,7 @@ async function disk(
   try {
     sessions = await ImageSessions.open(setup, new LayerPasswords({}), signal);
     const context = { platform, setup, sessions, info: sessions.info };
-    const onProgress = ({ guestDone }: { guestDone: number }) => report(guestDone);
+    const onProgress = ({ guestDone = 0 }: Progress) => report(guestDone);
     const found = await sumsOf(context, seed, { signal, memory, onProgress });
     await compare(found, sessions);
     return found;

@@ -10,6 +10,7 @@ import type { DigestOptions, PrepareOptions } from '../public/types.js';
 import { checkCall, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { requireWhole } from './reading.js';
+import { withProgress } from './whole-progress.js';
 
 /** Starts the workers that open and convert images. Fails with a `DecantError`. */
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {
@@ -46,5 +47,7 @@ export async function digest(platform: Platform, file: Blob, options: DigestOpti
     throw new DecantError('usage', 'sha256 takes a Blob or a File');
   }
   const { sha256Of } = await loadPart('digests', () => import('./sha256.js'));
-  return sha256Of(file, await platform.codec('crypt'), options);
+  return withProgress(options.onProgress, async (onProgress) =>
+    sha256Of(file, await platform.codec('crypt'), { ...options, onProgress }),
+  );
 }

@@ -1,7 +1,7 @@
 // `decant check`, with the output of `qemu-img check` in QEMU 7.2.
 
 import { DecantError } from '../errors/errors.js';
-import type { FileCheck, FileFinding, Finding, Info } from '../public/types.js';
+import type { FileCheck, FileFinding, Finding, Info, Progress } from '../public/types.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_CORRUPT, EXIT_LEAKS, EXIT_UNCHECKED } from './commands.js';
 import { shownInput } from './operands.js';
@@ -14,7 +14,7 @@ export const checkImage = (command: CommandOf<'check'>, context: RunContext): Pr
   withDisk(command, context, async (image) => {
     if (image.streamed) throw isStreamed();
     const line = progressLine(command);
-    const onProgress = (share: number) => line.share(share);
+    const onProgress = (progress: Progress) => line.share(progress);
     const checking = image.check({ deep: true, signal: context.signal, onProgress });
     const { file, findings } = await checking.finally(() => line.end());
     if (!file) throw lacksExtent(findings);

@@ -22,9 +22,9 @@ const SAME: Compared = {
   lostRanges: 0,
   lostBytes: 0,
 };
-const differing = (offset: number, bytes: number, ranges: number): Partial<Compared> => ({
+const differing = (firstDifference: number, bytes: number, ranges: number): Partial<Compared> => ({
   same: false,
-  offset,
+  firstDifference,
   differentBytes: bytes,
   differentRanges: ranges,
 });
@@ -36,7 +36,8 @@ async function run(question: object, changes: Partial<Compared>, ranges: { offse
   vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => Boolean(out.push(String(chunk))));
   vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => Boolean(err.push(String(chunk))));
   const compare = async (_other: object, { onProgress, onRanges }: CompareOptions) => {
-    if (compared.offset !== undefined) onProgress?.({ fraction: 0.5, offset: compared.offset });
+    const { firstDifference } = compared;
+    if (firstDifference !== undefined) onProgress?.({ phase: 'comparing', fraction: 0.5, firstDifference });
     onRanges?.(ranges);
     return compared;
   };

@@ -107,14 +107,15 @@ async function printText(
       strict,
       firstOnly: quiet,
       signal: context.signal,
-      onProgress: ({ fraction, offset }) => {
-        line.share(fraction);
+      onProgress: (progress) => {
+        const { firstDifference: offset } = progress;
+        line.share(progress);
         // Another allocation may come before, which is known at the end.
         if (offset !== undefined && !strict) mismatch(offset);
       },
     })
     .finally(() => line.end());
-  const { offset, differentBytes, differentRanges, allocationOffset, same, lostRanges } = compared;
+  const { firstDifference: offset, differentBytes, differentRanges, allocationOffset, same, lostRanges } = compared;
   if (allocationOffset !== undefined && !(offset! < allocationOffset))
     say(`Strict mode: Offset ${allocationOffset} block status mismatch!`);
   else if (offset !== undefined) mismatch(offset);
@@ -159,13 +160,21 @@ async function printJson(
     .compare(two, {
       ...{ strict, signal: context.signal },
       ...(all && { onRanges: list }),
-      onProgress: ({ fraction }) => line.share(fraction),
+      onProgress: (progress) => line.share(progress),
     })
     .finally(() => line.end());
   if (last === undefined) begin();
   else say(last);
   if (all) say('    ],');
-  const { same, virtualSizes, offset, differentBytes, differentRanges, allocationOffset, lostBytes } = compared;
+  const {
+    same,
+    virtualSizes,
+    firstDifference: offset,
+    differentBytes,
+    differentRanges,
+    allocationOffset,
+    lostBytes,
+  } = compared;
   const rest = {
     same,
     'virtual-sizes': virtualSizes,

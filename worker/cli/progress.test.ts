@@ -70,7 +70,7 @@ describe('the line of progress', () => {
       const line: string[] = [];
       const write = (text: string | Uint8Array) => Boolean(line.push(String(text)));
       new ProgressLine({ write }, true).show(unknown);
-      new ProgressLine({ write }, true).show({ ...unknown, phase: 'finalizing' });
+      new ProgressLine({ write }, true).show({ ...unknown, phase: 'finalizing', fraction: 1 });
       expect(line).toEqual(['\r    (100 MB)', '\r    (100.00/100%)']);
     });
 

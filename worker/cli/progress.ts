@@ -74,14 +74,13 @@ export class ProgressLine {
   }
 
   show(progress: Progress): void {
-    const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network, waiting } = progress;
+    const { phase, fraction, guestDone = 0, bytesPerSecond = 0, secondsLeft, network, waiting } = progress;
     if (phase === 'measuring') this.#write(`    ${this.measuring} (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'unlocking') this.#write(`    unlocking (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
     if (phase === 'unlocking' || phase === 'preparing' || phase === 'measuring') return;
-    const share = phase === 'finalizing' ? 1 : fraction;
     const doing = phase === 'sending' || phase === 'verifying' ? `${phase} ` : this.doing;
-    const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
+    const done = fraction === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(fraction * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
     if (waiting) {
@@ -93,8 +92,8 @@ export class ProgressLine {
   }
 
   /** Shows only the share that is done. */
-  share(share: number): void {
-    const text = `    (${(share * 100).toFixed(2)}/100%)`;
+  share({ fraction = 0 }: Progress): void {
+    const text = `    (${(fraction * 100).toFixed(2)}/100%)`;
     if (text !== this.#shown) this.#write(text);
   }
 

@@ -81,28 +81,44 @@ export interface OutputFormat {
 }
 
 /**
- * The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet, and `measuring` only if the image is
- * read twice: it is the first pass, in which nothing is written. `open` reports it, too, while parts of a compressed file are decoded
- * to know their sizes, with the `fraction` of the file. `sending` occurs only with `spool`: `converting` writes the
- * temporary file then. `verifying` occurs only with `verify`: it reads the output back.
+ * What a call does. A conversion has the phases `unlocking` (only if keys are not known yet), `preparing`, `measuring` (only if the image is
+ * read twice: the first pass, in which nothing is written), `converting`, `sending` (only with `spool`: `converting` writes the temporary
+ * file then), `verifying` (only with `verify`: the output is read back) and `finalizing`. `open` is `measuring` while parts of a compressed
+ * file are decoded to know their sizes, and `unpacking` with `spool`. `check`, `compare`, and `digest` and `sha256`, are `checking`,
+ * `comparing` and `digesting`.
  */
-export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'sending' | 'verifying' | 'finalizing';
+export type Phase =
+  | 'unlocking'
+  | 'preparing'
+  | 'measuring'
+  | 'converting'
+  | 'sending'
+  | 'verifying'
+  | 'finalizing'
+  | 'unpacking'
+  | 'checking'
+  | 'comparing'
+  | 'digesting';
 
-/** The progress of a conversion. */
+/** The phases of a conversion. */
+export type ConversionPhase = Exclude<Phase, 'unpacking' | 'checking' | 'comparing' | 'digesting'>;
+
+/** The progress of a call: of a conversion, or of any other with `onProgress`. */
 export interface Progress {
   /** The current phase. */
   phase: Phase;
   /**
-   * How much of this phase is done, from 0 to 1, for a progress bar. While measuring and converting: of the disk, holes
-   * included, or of the image's file if `guestTotal` is missing. While sending: of the output. While verifying: of the disk in the
-   * output. While unlocking: a lower bound.
-   * Missing while preparing and finalizing, and for a stream without a size.
+   * How much of the whole call is done, over all of its phases. It goes from 0 to 1, never falls, and is 1 only in the last report, when the call
+   * has succeeded. Missing as long as no total is known: of a stream without a size.
+   *
+   * Each pass counts the same: over the disk (`measuring`, `converting`, `verifying` and others), holes included, over the output (`sending`),
+   * or over the image's file if `guestTotal` is missing. An unlocking counts a twentieth of a pass, and the end a hundredth of the call.
    */
   fraction?: number;
-  /** A lower bound on the share of the unlocking that is done: 0 to 1. */
-  unlocked: number;
-  /** How many bytes of the disk are done, holes included. */
-  guestDone: number;
+  /** The share of the unlocking that is done, 0 to 1: a lower bound. */
+  unlocked?: number;
+  /** How many bytes of the disk are done in this pass, holes included. */
+  guestDone?: number;
   /** The virtual size; missing if it is known only at the end. */
   guestTotal?: number;
   /** The size of the output, if it is known before the conversion. */
@@ -113,23 +129,25 @@ export interface Progress {
    */
   cells?: Uint8Array;
   /** The part of `guestDone` that `map` lists as data. Time is roughly proportional to this. */
-  dataDone: number;
+  dataDone?: number;
   /**
    * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
    * image's file were read, `Info.fileSize` at the end.
    */
-  bytesRead: number;
+  bytesRead?: number;
   /** How many bytes were written to the output, or to its temporary file. */
-  bytesWritten: number;
+  bytesWritten?: number;
   /** The network traffic since the images and the target were opened; missing if none of them uses a network. */
   network?: Network;
   /** The server that the conversion waits for, after 5 seconds without an answer; otherwise missing. */
   waiting?: Waiting;
+  /** The first byte that differs, once a comparison has found it. */
+  firstDifference?: number;
   /** The recent speed in bytes per second: of the disk, or, while sending, of the output. 0 if nothing was done for 3 seconds. */
-  bytesPerSecond: number;
+  bytesPerSecond?: number;
   /**
-   * The estimated time left; missing at the start, with `waiting`, and while the output is finalized. With `spool`, of the current
-   * phase, since the speed of the target is unknown while the temporary file is written.
+   * The estimated time left of the whole call, at the recent speed; missing at the start, with `waiting`, and while the output is finalized. With
+   * `spool`, missing until the output is sent: the speed of the target is unknown before.
    */
   secondsLeft?: number;
 }
@@ -203,8 +221,8 @@ export interface DigestedDisk {
 export interface DigestOptions {
   /** Cancels the digest. */
   signal?: AbortSignal;
-  /** Gets the share of the file that is done: 0 to 1. */
-  onProgress?: (share: number) => void;
+  /** Called while the file is read. */
+  onProgress?: (progress: Progress) => void;
 }
 
 /** What `verify` has compared. */
@@ -284,6 +302,6 @@ export interface Result {
   engineReason: string;
   /** How many workers or threads decoded. */
   workers: number;
-  /** The seconds spent in each phase. */
-  time: Record<Phase, number>;
+  /** The seconds spent in each phase of the conversion. */
+  time: Record<ConversionPhase, number>;
 }

@@ -105,8 +105,8 @@ export interface CommonOpenOptions extends EngineOptions {
 export interface UnlockOptions {
   /** Cancels the unlocking. */
   signal?: AbortSignal;
-  /** Called with a lower bound on the share of the work that is done: 0 to 1. */
-  onProgress?: (share: number) => void;
+  /** Called while keys are derived: `fraction` is a lower bound. */
+  onProgress?: (progress: Progress) => void;
 }
 
 /** How to list a map. */
@@ -121,8 +121,8 @@ export interface CheckOptions {
   deep?: boolean;
   /** Cancels the check. */
   signal?: AbortSignal;
-  /** With `deep`: called with the share of the check of the file that is done: 0 to 1. */
-  onProgress?: (share: number) => void;
+  /** Called while the image is checked, which takes long only with `deep`. */
+  onProgress?: (progress: Progress) => void;
 }
 
 /** How to compute the digest of a disk. */
@@ -171,17 +171,9 @@ export interface CompareOptions {
   /** Called with the ranges of bytes that differ, ascending and disjoint, some at a time. */
   onRanges?: (ranges: DiskRange[]) => void;
   /** Called while the disks are compared. */
-  onProgress?: (progress: CompareProgress) => void;
+  onProgress?: (progress: Progress) => void;
   /** Cancels the comparison. */
   signal?: AbortSignal;
-}
-
-/** How far a comparison is. */
-export interface CompareProgress {
-  /** The share of the larger disk that is done: 0 to 1. */
-  fraction: number;
-  /** The first byte that differs, once it is known. */
-  offset?: number;
 }
 
 /** The result of a comparison. */
@@ -194,7 +186,7 @@ export interface Compared {
   /** The sizes of the disks. */
   virtualSizes: [number, number];
   /** The first byte that differs. */
-  offset?: number;
+  firstDifference?: number;
   /** The number of bytes that differ. */
   differentBytes: number;
   /** The number of ranges that they form. */
