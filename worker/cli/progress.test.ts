@@ -121,7 +121,7 @@ describe('what SIGUSR1 prints', () => {
   ] as const) {
     test(what, () => {
       const current = line();
-      for (const step of steps) current.share(step);
+      for (const step of steps) current.share({ phase: 'converting', fraction: step });
       reportProgress();
       expect(texts).toEqual(expected);
       current.end();
@@ -132,10 +132,10 @@ describe('what SIGUSR1 prints', () => {
 
   test('a shown line continues below, and the last line counts after its end', () => {
     const line = shown();
-    line.share(0.5);
+    line.share({ phase: 'converting', fraction: 0.5 });
     reportProgress();
     texts = [];
-    line.share(0.75);
+    line.share({ phase: 'converting', fraction: 0.75 });
     line.end();
     reportProgress();
     expect(texts).toEqual(['\r    (75.00/100%)', '\n', '    (75.00/100%)\n']);
