@@ -12,8 +12,9 @@ const bin = (name: string) => join(root, 'node_modules', '.bin', name);
 
 /** What calls most of what is public, in Node. */
 const NODE = `
-  import { type AnyImage, configure, DecantError, open, type Target } from 'decant';
+  import { type AnyImage, configure, DecantError, type ErrorCode, open, type OutputFormatName, type PlaceName, type Target } from 'decant';
   import { checkTarget } from 'decant/testing';
+  type KnownCode = ErrorCode extends infer Code ? Code extends string ? string extends Code ? never : Code : never : never;
   export async function convert(path: string, bytes: Uint8Array): Promise<number> {
     configure({});
     const image: AnyImage = await open(path, { companions: [{ name: 'base', source: bytes }], password: () => 'secret' });
@@ -25,6 +26,10 @@ const NODE = `
     };
     await image.convert('out.raw', { sync: true, onProgress: ({ cells }) => void cells?.length });
     if (image.streamed) return image.info.fileSize ?? 0;
+    const format: OutputFormatName = 'vhdx';
+    // @ts-expect-error a misspelt code is not known
+    const code: KnownCode = 'storage-ful';
+    await image.convert('out', { format, for: 'hyperv' satisfies PlaceName }).catch(({ code: found }) => found === code);
     for await (const { kind } of image.map()) if (kind === 'lost') break;
     await checkTarget(() => target, async () => undefined);
     try {

@@ -1,6 +1,7 @@
 // `DecantError`, with the types of its properties: separate from what makes errors, so that a page that imports only the class loads
 // nothing else.
 
+import type { ErrorCode } from './names.js';
 import { shownMessage } from './shown.js';
 import { isObject, isOf } from './values.js';
 
@@ -120,7 +121,7 @@ export const nameOfAbort = (reason: unknown): FailureName | undefined =>
 /** The optional parts of a `DecantError`. */
 export interface DecantErrorOptions {
   /** A code of docs/errors.md; by default the kind. */
-  code?: string;
+  code?: ErrorCode;
   /** The subject of the error. */
   fields?: Fields;
   /** The error that caused this one. */
@@ -135,7 +136,7 @@ export class DecantError extends Error {
   /** `DecantError.is` recognises the error by it. Of a call that was cancelled, the name of its signal's reason. */
   override readonly name: FailureName;
   /** The exact failure: a code of docs/errors.md, or the kind. */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** The subject of the error; empty if the code has no fields. */
   readonly fields: Fields;
 
@@ -183,7 +184,7 @@ export interface Failure {
   /** The kind of the failure. */
   kind: ErrorKind;
   /** The exact failure: a code of docs/errors.md, or the kind. */
-  code: string;
+  code: ErrorCode;
   /** The subject of the error. */
   fields: Fields;
   /** One sentence that a person can act on. */

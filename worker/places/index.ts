@@ -5,6 +5,7 @@ import { PLACES } from './registry.js';
 
 export type * from '../contents/disk-contents.js';
 export type { ContainerInfo, Fields, Member, Snapshot } from '../errors/errors.js';
+export type { NoticeCode, OutputFormatName, PlaceName } from '../errors/names.js';
 export type { MachineHardware, Notice } from '../public/types.info.js';
 export type { MadeDisk, NextCommand, NextStep, Place, PlaceFormat, PlaceLimit } from '../public/types.places.js';
 export { nextStep } from './next-step.js';

@@ -1,6 +1,7 @@
 // The public types of conversions. All sizes and offsets are in bytes.
 
 import type { ErrorKind, Fields } from '../errors/errors.js';
+import type { ErrorCode, OutputFormatName } from '../errors/names.js';
 import type { Waiting } from '../http/http-types.js';
 import type { Network } from './types.contracts.js';
 import type { Notice } from './types.info.js';
@@ -30,7 +31,7 @@ export interface PrepareOptions extends EngineOptions {
 /** A format that the disk of an image can be converted to. */
 export interface OutputFormat {
   /** The name, as in `qemu-img -O`. */
-  readonly name: string;
+  readonly name: OutputFormatName;
   /** The name for people. */
   readonly label: string;
   /** Its purpose in a few words: "For Azure". */
@@ -74,7 +75,7 @@ export interface OutputFormat {
   /** Why this disk cannot be converted to the format. */
   readonly refusal?: {
     readonly kind: ErrorKind;
-    readonly code: string;
+    readonly code: ErrorCode;
     readonly fields: Fields;
     readonly message: string;
   };

@@ -1,5 +1,6 @@
 // The public types of a conversion's options.
 
+import type { OutputFormatName, PlaceName } from '../errors/names.js';
 import type { Progress } from './types.conversion.js';
 import type { ImageBase } from './types.image.js';
 
@@ -10,9 +11,9 @@ export interface CommonConvertOptions {
    * `formatOptions`, or completes and checks those that are given. Fails with `usage` for a format that the place does not accept
    * (`place-format`), and with `limit` for a disk that is too large or too small for it (`place-limit`), before anything is read.
    */
-  for?: string;
+  for?: PlaceName;
   /** The name of one of `DiskImage.formats`; by default `raw`. */
-  format?: string;
+  format?: OutputFormatName;
   /** The values of the format's options, by name. */
   formatOptions?: Record<string, string>;
   /**

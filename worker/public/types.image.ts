@@ -1,5 +1,6 @@
 // The public types of an opened image. All sizes and offsets are in bytes.
 
+import type { ImageFormat, OutputFormatName } from '../errors/names.js';
 import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
@@ -20,7 +21,7 @@ import type { ImagePlace } from './types.places.js';
 /** How to open an image, except for its companions. */
 export interface CommonOpenOptions extends EngineOptions {
   /** The name of the image's format. By default it is recognised by content. A raw disk is never recognised: pass `raw`. */
-  inputFormat?: string;
+  inputFormat?: ImageFormat;
   /** The name of the image for messages. By default that of the `File`, path or source. */
   name?: string;
   /**
@@ -141,7 +142,7 @@ export interface DiskDigestOptions {
 /** The output whose size is measured. */
 export interface MeasureOptions {
   /** The name of one of `image.formats`; by default `raw`. */
-  format?: string;
+  format?: OutputFormatName;
   /** The options of the format, by name. */
   formatOptions?: Record<string, string>;
   /** The size of the disk in bytes, as in a conversion; by default that of the image. */

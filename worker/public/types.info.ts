@@ -1,13 +1,14 @@
 // The public types of what an image is. All sizes and offsets are in bytes.
 
 import type { ContainerInfo, Fields, Snapshot } from '../errors/errors.js';
+import type { ImageFormat, NoticeCode } from '../errors/names.js';
 
 export type { ContainerInfo, Member, Snapshot } from '../errors/errors.js';
 
 /** The content of an image's headers. Names are unchanged: show them with `shownText`. */
 export interface HeaderInfo {
   /** The name of the format, as in `qemu-img -f`. */
-  readonly format: string;
+  readonly format: ImageFormat;
   /** The name of the image, if it has one. */
   readonly name?: string;
   /** The name of the virtual machine, if the image was opened by its configuration, or its archive has an OVF descriptor. */
@@ -110,7 +111,7 @@ export interface Layer {
   /** The name of its file. */
   readonly name: string;
   /** The name of its format. */
-  readonly format: string;
+  readonly format: ImageFormat;
   /** Whether `raw` is a guess: no image states the format, and the content is not recognised. */
   readonly guessed: boolean;
   /** The size of its disk. */
@@ -136,7 +137,7 @@ export type Need =
 /** A notice: a code and fields for programs, and a sentence for people. */
 export interface Notice {
   /** A code of docs/errors.md. It stays the same when the sentence changes. */
-  readonly code: string;
+  readonly code: NoticeCode;
   /** The subject of the notice; empty for a code without fields. */
   readonly fields: Fields;
   /** One sentence, without a full stop at its end. Names in it are escaped. */

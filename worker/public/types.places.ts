@@ -2,12 +2,13 @@
 
 import type { Contents } from '../contents/disk-contents.js';
 import type { ErrorKind, Fields } from '../errors/errors.js';
+import type { ErrorCode, OutputFormatName, PlaceName } from '../errors/names.js';
 import type { MachineHardware, Notice } from './types.info.js';
 
 /** An output format that a place accepts. */
 export interface PlaceFormat {
   /** The name of one of `DiskImage.formats`. */
-  name: string;
+  name: OutputFormatName;
   /** The options that the place needs. */
   required: Record<string, string>;
   /** The options that suit most people. Others may be chosen instead. */
@@ -31,7 +32,7 @@ export interface PlaceLimit {
 /** Where a disk can run, and what is accepted there. */
 export interface Place {
   /** For `ConvertOptions.for` and the command's `--for`: `azure`. */
-  name: string;
+  name: PlaceName;
   /** The name for people: "Azure". */
   label: string;
   /** The formats that it accepts, the best one first. */
@@ -52,11 +53,11 @@ export interface Place {
 /** A place, and the output of an image for it. */
 export interface ImagePlace {
   /** The name of the place. */
-  name: string;
+  name: PlaceName;
   /** The name for people. */
   label: string;
   /** The output format that `convert` uses with `for`. */
-  format: string;
+  format: OutputFormatName;
   /** The options of the format. */
   formatOptions: Record<string, string>;
   /** The extension of the file, with the dot. */
@@ -66,7 +67,7 @@ export interface ImagePlace {
   /** How the disk in the output differs from the image's: it may be larger, for example. */
   notices: readonly Notice[];
   /** Why the disk cannot be converted for this place. */
-  refusal?: { kind: ErrorKind; code: string; fields: Fields; message: string };
+  refusal?: { kind: ErrorKind; code: ErrorCode; fields: Fields; message: string };
 }
 
 /** A converted disk, as `nextStep` needs it. */

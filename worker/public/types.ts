@@ -1,6 +1,7 @@
 // The public types that browsers and Node share.
 
 export type * from '../contents/disk-contents.js';
+export type * from '../errors/names.js';
 export type * from './types.contracts.js';
 export type * from './types.conversion.js';
 export type * from './types.convert-options.js';
