@@ -1,8 +1,8 @@
 // Checks: severities, their order, and acceptance.
 
 import { describe, expect, test } from 'vitest';
-import type { CheckedFile, Examined } from '../messages/coordinator.js';
-import type { Info, Notice } from '../public/types.js';
+import type { Examined } from '../messages/coordinator.js';
+import type { FileCheck, Info, Notice } from '../public/types.js';
 import { checkResult } from './check.js';
 import { infoOf } from './info.test-support.js';
 
@@ -35,7 +35,7 @@ describe('errors', () => {
         {
           code: 'missing-file',
           severity: 'error',
-          params: { file: 'base\u202e.qcow2', role: 'backing file', neededBy: 'top.qcow2' },
+          fields: { file: 'base\u202e.qcow2', role: 'backing file', neededBy: 'top.qcow2' },
           message: "'base\\u202e.qcow2', the backing file of 'top.qcow2', is missing; pass it together with the image",
         },
       ],
@@ -45,7 +45,7 @@ describe('errors', () => {
   test('a password', () => {
     expect(check({ needs: [{ kind: 'password', of: 'top' }] })).toMatchObject({
       accept: false,
-      findings: [{ code: 'password-needed', params: { layer: 'top' } }],
+      findings: [{ code: 'password-needed', fields: { layer: 'top' } }],
     });
   });
 
@@ -53,14 +53,14 @@ describe('errors', () => {
     const damage = notice('truncated', { offset: 7, size: 5 });
     expect(check({}, { damage, checked: 10 })).toEqual({
       accept: false,
-      findings: [{ code: 'truncated', severity: 'error', params: { offset: 7, size: 5 }, message: 'truncated' }],
+      findings: [{ code: 'truncated', severity: 'error', fields: { offset: 7, size: 5 }, message: 'truncated' }],
     });
   });
 
   test('bytes that a salvage has lost', () => {
     expect(check({}, { lost: 5 })).toMatchObject({
       accept: false,
-      findings: [{ code: 'lost', params: { size: 5 } }],
+      findings: [{ code: 'lost', fields: { size: 5 } }],
     });
   });
 });
@@ -69,7 +69,7 @@ describe('warnings', () => {
   test('tables that were not read', () => {
     expect(check({}, { checked: 999 })).toMatchObject({
       accept: true,
-      findings: [{ code: 'unchecked', severity: 'warning', params: { checked: 999, size: SIZE } }],
+      findings: [{ code: 'unchecked', severity: 'warning', fields: { checked: 999, size: SIZE } }],
     });
   });
 
@@ -77,7 +77,7 @@ describe('warnings', () => {
     const { virtualSize: _, ...info } = infoOf({});
     expect(checkResult(info, undefined)).toMatchObject({
       accept: true,
-      findings: [{ code: 'unchecked', params: { checked: 0 } }],
+      findings: [{ code: 'unchecked', fields: { checked: 0 } }],
     });
   });
 });
@@ -98,19 +98,18 @@ test('notices of headers and tables, each once; used files are notes', () => {
 test('a deep check sums up what is wrong in the file', () => {
   const counts = { totalClusters: 9, allocatedClusters: 8, fragmentedClusters: 1, compressedClusters: 0, imageEnd: 9 };
   const file = { ...counts, corruptions: 0, leaks: 0, unchecked: 0, hasTables: true, countsLeaks: true, findings: [] };
-  const deep = (found: Partial<CheckedFile>) =>
-    checkResult(infoOf({ virtualSize: SIZE }), whole, { ...file, ...found });
+  const deep = (found: Partial<FileCheck>) => checkResult(infoOf({ virtualSize: SIZE }), whole, { ...file, ...found });
   expect(deep({})).toEqual({ accept: true, findings: [], file });
   const finding = { kind: 'leak', count: 1200, code: 'check-leak', message: 'leaked' } as const;
   const findings = [{ ...finding, fields: { offset: 7 } }];
   expect(deep({ corruptions: 2, leaks: 1200, unchecked: 1, findings })).toMatchObject({
     accept: true,
     findings: [
-      { code: 'check-corruptions', severity: 'warning', params: { count: 2 } },
-      { code: 'check-unchecked', severity: 'warning', params: { count: 1 } },
-      { code: 'check-leaks', severity: 'note', params: { count: 1200 }, message: expect.stringContaining('1,200') },
+      { code: 'check-corruptions', severity: 'warning', fields: { count: 2 } },
+      { code: 'check-unchecked', severity: 'warning', fields: { count: 1 } },
+      { code: 'check-leaks', severity: 'note', fields: { count: 1200 }, message: expect.stringContaining('1,200') },
     ],
-    file: { findings: [{ ...finding, params: { offset: 7 } }] },
+    file: { findings: [{ ...finding, fields: { offset: 7 } }] },
   });
 });
 

@@ -7,7 +7,7 @@ import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/er
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
 import { frozen } from '../errors/values.js';
-import type { CheckedFile, CrateExtent } from '../messages/coordinator.js';
+import type { CrateExtent } from '../messages/coordinator.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
@@ -20,6 +20,7 @@ import type {
   DiskDigest,
   DiskDigestOptions,
   Extent,
+  FileCheck,
   ImagePlace,
   MapOptions,
   Measured,
@@ -447,7 +448,7 @@ const checkFile = (
   session: ImageSession,
   signal: AbortSignal,
   report: (share: number) => void,
-): Promise<CheckedFile | undefined> =>
+): Promise<FileCheck | undefined> =>
   session.run(signal, async (operation) => {
     const { client, image } = session;
     client.on(`checking:${operation}`, (share) => report(share as number));

@@ -61,7 +61,7 @@ const INFO: AnyInfo = {
 const CHECK: CheckResult = {
   accept: false,
   findings: [
-    { code: 'huge', severity: 'warning', params: FIELDS, message: PRIVATE },
+    { code: 'huge', severity: 'warning', fields: FIELDS, message: PRIVATE },
     { code: 'corrupt', severity: 'error', params: { damage: 'grain-cut', offset: 3 }, message: PRIVATE },
   ],
 };

@@ -117,7 +117,7 @@ const imageOf = ({ source, info, streamed, check, disks, packed, failure }: Subj
   unusedFiles: info?.unusedCompanions.length || undefined,
   hardware: info?.hardware,
   findings:
-    check && first(check.findings.map(({ code, severity, params }) => ({ code, severity, ...fieldsOf(params) }))),
+    check && first(check.findings.map(({ code, severity, fields }) => ({ code, severity, ...fieldsOf(fields) }))),
   disks: disks && first(disks.map(({ size, format, missing }) => ({ size, format, missing }))),
   packed: packed && fieldsOf(packed),
   failure: failure && { kind: failure.kind, code: failure.code, ...fieldsOf(failure.fields) },

@@ -44,7 +44,7 @@ describe('the text', () => {
 });
 
 test('the JSON leaves out numbers that are 0, but for the errors', () => {
-  const finding = { kind: 'leak', count: 2, code: 'check-leak', params: {}, message: 'm' } as const;
+  const finding = { kind: 'leak', count: 2, code: 'check-leak', fields: {}, message: 'm' } as const;
   const checked = { ...SOUND, leaks: 2, findings: [finding], filename: 'a.qcow2', format: 'qcow2' };
   expect(JSON.parse(checkJson(checked).join('\n'))).toEqual({
     'image-end-offset': 1_441_792,

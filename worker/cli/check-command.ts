@@ -34,8 +34,8 @@ const isStreamed = () =>
   );
 
 const lacksExtent = (findings: readonly Finding[]) => {
-  const { code, params, message } = findings.find(({ code }) => code === 'missing-file')!;
-  return new DecantError('missing-file', message, { code, fields: params });
+  const { code, fields, message } = findings.find(({ code }) => code === 'missing-file')!;
+  return new DecantError('missing-file', message, { code, fields });
 };
 
 /** A check, with the image that it is of. */

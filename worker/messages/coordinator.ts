@@ -1,11 +1,9 @@
 // What a coordinator is asked, and what it answers.
 
-import type { Fields, PlainError } from '../errors/errors.js';
+import type { PlainError } from '../errors/errors.js';
 import type {
   DiskRange,
   Extent,
-  FileCheck,
-  FileFinding,
   Info,
   LostRange,
   MachineHardware,
@@ -122,11 +120,6 @@ export interface Examined {
   lost: number;
   /** The bytes of the disk whose tables were read. */
   checked: number;
-}
-
-/** The result of checking the structures of an image's file: the crate's `FileCheck`. */
-export interface CheckedFile extends Omit<FileCheck, 'findings'> {
-  findings: (Omit<FileFinding, 'params'> & { fields: Fields })[];
 }
 
 export interface ExamineRequest {

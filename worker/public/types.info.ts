@@ -245,7 +245,7 @@ export interface FileFinding {
   /** A code of docs/errors.md. */
   code: string;
   /** The fields of the code. */
-  params: Fields;
+  fields: Fields;
   /** One sentence for people, without a full stop at its end. */
   message: string;
 }
@@ -260,7 +260,7 @@ export interface Finding {
    */
   severity: 'error' | 'warning' | 'note';
   /** The fields of the code. */
-  params: Fields;
+  fields: Fields;
   /** One sentence for people, without a full stop at its end. Names in it are escaped. */
   message: string;
 }

@@ -2,7 +2,6 @@
 
 import type { PlainError } from '../errors/errors.js';
 import type {
-  CheckedFile,
   CompareRequest,
   Converted,
   ConvertRequest,
@@ -19,7 +18,7 @@ import type {
 } from '../messages/coordinator.js';
 import { type Capacity, type ImageSpec, MEASURED, type SourceSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
-import type { Info, Measured, Member, OutputFormat } from '../public/types.js';
+import type { FileCheck, Info, Measured, Member, OutputFormat } from '../public/types.js';
 import { Conversions, type HeldImage, specsOf } from './conversions.js';
 import { PartWorkers } from './dispatcher.js';
 import { poolMethods } from './pool-methods.js';
@@ -205,7 +204,7 @@ function coordinatorMethods(
     },
 
     /** Checks the structures of the image's file, and reports `checking:OPERATION`. Resolves to undefined for a streamed image. */
-    async checkFile(operation: number, image: number): Promise<CheckedFile | undefined> {
+    async checkFile(operation: number, image: number): Promise<FileCheck | undefined> {
       const { image: crateImage } = images.get(image)!;
       const progress = (share: number) => report(`checking:${operation}`, share);
       return cancellable(operation, (cancel) => crateImage.checkFile(progress, cancel));
