@@ -216,15 +216,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// A snapshot of a virtual machine, whose configuration records no other times and sizes.
     pub(crate) fn of_machine(id: String, name: String, date: u32) -> Self {
-        Self {
-            id,
-            name,
-            date: f64::from(date),
-            vm_clock: 0.0,
-            vm_state_size: 0.0,
-            icount: None,
-            virtual_size: None,
-        }
+        Self { id, name, date: f64::from(date), vm_clock: 0.0, vm_state_size: 0.0, icount: None, virtual_size: None }
     }
 }
 
