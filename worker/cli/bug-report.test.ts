@@ -62,7 +62,7 @@ const CHECK: CheckResult = {
   accept: false,
   findings: [
     { code: 'huge', severity: 'warning', fields: FIELDS, message: PRIVATE },
-    { code: 'corrupt', severity: 'error', params: { damage: 'grain-cut', offset: 3 }, message: PRIVATE },
+    { code: 'corrupt', severity: 'error', fields: { damage: 'grain-cut', offset: 3 }, message: PRIVATE },
   ],
 };
 
