@@ -1,6 +1,7 @@
 // Files, images and texts as plain objects, for the element's unit tests.
 
 import {
+  type ConvertResult,
   DecantError,
   type DiskImage,
   type Info,
@@ -8,7 +9,6 @@ import {
   type OpenOptions,
   type OutputFormat,
   type Progress,
-  type Result,
 } from 'decant';
 import { expect, vi } from 'vitest';
 import { infoOf } from '../worker/api/info.test-support.js';
@@ -86,7 +86,7 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<DiskImage> = {})
     streamed: false,
     info: infoOf(info),
     formats: OUTPUTS,
-    members: [],
+    disks: [],
     places: async () => [],
     prepare: async () => {},
     unlock: async () => {},
@@ -164,7 +164,7 @@ export const PAGE = {
   navigator: { locks: { request: (_name: string, _options: object, work: () => unknown) => Promise.resolve(work()) } },
 };
 
-export const RESULT: Result = {
+export const RESULT: ConvertResult = {
   virtualSize: 5e6,
   rewritten: [],
   outputSize: 5e6,

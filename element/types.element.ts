@@ -1,6 +1,6 @@
 // The public types of the element.
 
-import type { AnyInfo, DecantError, Output, OutputFormat, Progress, Result } from 'decant';
+import type { AnyInfo, ConvertResult, DecantError, Output, OutputFormat, Progress } from 'decant';
 import type { Texts } from './types.texts.js';
 
 /** The disk that is to be converted. */
@@ -54,7 +54,7 @@ export interface DecantConverterEvents {
   /** The progress of a conversion, several times a second. */
   'decant-progress': CustomEvent<Progress>;
   /** A disk was converted. */
-  'decant-done': CustomEvent<Result>;
+  'decant-done': CustomEvent<ConvertResult>;
   /** Opening or converting an image has failed; `kind` is `cancelled` after a cancel. */
   'decant-error': CustomEvent<DecantError>;
   /** The person has chosen a place where the disk will run: its name. */

@@ -1,6 +1,6 @@
 // The texts of the element from the start of a conversion on.
 
-import type { Result, Waiting } from 'decant';
+import type { ConvertResult, Waiting } from 'decant';
 
 /** Where a disk was saved. The name of the folder is known only for `folder`. */
 export type SavedPlace =
@@ -81,7 +81,7 @@ export interface ResultTexts {
     engine: string;
     threads: string;
   };
-  writtenValue: (result: Result, method: SaveMethod) => string;
+  writtenValue: (result: ConvertResult, method: SaveMethod) => string;
   timeValue: (seconds: number) => string;
   convertingValue: (seconds: number, speed: number | undefined, method: SaveMethod) => string;
   methodValue: {
@@ -90,7 +90,7 @@ export interface ResultTexts {
     streamed: string;
     host: string;
   };
-  engineValue: (result: Result) => string;
+  engineValue: (result: ConvertResult) => string;
   /** The value of `facts.threads`: the page is not cross-origin isolated. */
   notIsolated: string;
   convertAnother: string;

@@ -4,7 +4,7 @@ import { http, node } from './api/node-platform.js';
 import { disposeOfAll, openImageOn } from './api/opening.js';
 import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
-import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
+import type { PrepareOptions, Sha256Options, Source } from './public/types.js';
 import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.node.js';
 import { openServerFile } from './sources/inputs.js';
 
@@ -58,7 +58,7 @@ export const splitFiles = (names: readonly string[]): Promise<number[][]> => fin
  * Computes the SHA-256 of a file, as 64 hexadecimal digits in lower case. Reads it once, in pieces. Fails with `cancelled`, and
  * with `source` if the file cannot be read.
  */
-export const sha256 = (file: Blob, options?: DigestOptions): Promise<string> => digest(node, file, options);
+export const sha256 = (file: Blob, options?: Sha256Options): Promise<string> => digest(node, file, options);
 
 /**
  * Closes all images and ends all workers, which frees their memory. Operations under way fail. The package can be used again

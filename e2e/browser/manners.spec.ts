@@ -394,7 +394,11 @@ for (const lang of ['en', 'de']) {
     const look = async () => {
       for (const width of [360, 1280]) {
         await page.setViewportSize({ width, height: 800 });
-        const box = await page.locator('.picture').evaluate((picture) => picture.getBoundingClientRect().top + scrollY);
+        const box = await page.locator('.picture').evaluate(async (picture) => {
+          // The heading is fitted in the frame after a change of its width.
+          for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+          return picture.getBoundingClientRect().top + scrollY;
+        });
         tops.add(`${width}: ${box}`);
       }
     };

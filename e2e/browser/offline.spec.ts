@@ -20,16 +20,16 @@ const FULL = '@full';
 
 /** Makes a build whose page and workers contain `mark`. */
 async function makeBuild(folder: string, mark: string): Promise<void> {
-  const marked = (place: string, change: (code: string) => string) => ({
+  const marked = (place: RegExp, change: (code: string) => string) => ({
     name: 'mark',
-    transform: (code: string, id: string) => (id.endsWith(place) ? change(code) : undefined),
+    transform: (code: string, id: string) => (place.test(id) ? change(code) : undefined),
   });
   await build({
     configFile: join(root, 'web', 'vite.config.ts'),
     root: join(root, 'web'),
     logLevel: 'warn',
-    plugins: [marked('dist/element.js', (code) => code.replaceAll(HEADING, `${HEADING} (${mark})`))],
-    worker: { plugins: () => [marked('dist/worker.js', (code) => `${code}\nglobalThis.mark = '${mark}';`)] },
+    plugins: [marked(/dist\/(element|texts)[\w.]*\.js$/, (code) => code.replaceAll(HEADING, `${HEADING} (${mark})`))],
+    worker: { plugins: () => [marked(/dist\/worker\.js$/, (code) => `${code}\nglobalThis.mark = '${mark}';`)] },
     build: { outDir: folder, emptyOutDir: true },
   });
 }

@@ -235,7 +235,7 @@ test('the API lists the disks, and opens one', async ({ folder }) => {
       fields: { disks: members },
     });
     const image = await decant.open(input, { disk: 2 });
-    expect(image.members).toEqual(members);
+    expect(image.disks).toEqual(members);
     const { virtualSize } = image.info;
     expect(Buffer.from(await (image as Decant.DiskImage).read(0, virtualSize!)).equals(disks[1])).toBe(true);
     await image.close();
@@ -244,9 +244,9 @@ test('the API lists the disks, and opens one', async ({ folder }) => {
   // In an archive that is read in order.
   execFileSync('tar', ['-czf', 'a.tar.gz', 'data.qcow2.raw'], { cwd: folder });
   const streamed = await decant.open(join(folder, 'a.tar.gz'));
-  expect(streamed.members).toEqual([{ name: 'data.qcow2.raw', size: 2 * MIB }]);
+  expect(streamed.disks).toEqual([{ name: 'data.qcow2.raw', size: 2 * MIB }]);
   await streamed.close();
   const plain = await decant.open(join(folder, 'data.qcow2'));
-  expect(plain.members).toEqual([]);
+  expect(plain.disks).toEqual([]);
   await plain.close();
 });

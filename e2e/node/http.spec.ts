@@ -32,8 +32,11 @@ test.afterEach(async () => {
 });
 test.afterAll(() => decant.dispose());
 
-const convert = async (input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> =>
-  closing(await decant.open(input, options), (image) => image.convert(output));
+const convert = async (
+  input: Decant.Input,
+  output: string,
+  options?: Decant.OpenOptions,
+): Promise<Decant.ConvertResult> => closing(await decant.open(input, options), (image) => image.convert(output));
 
 test('an address is an image: as text, as a URL, as a source', async ({ folder }) => {
   remote = await serveFile(file);

@@ -214,7 +214,7 @@ test('a disk of OVF in pieces is joined', async ({ folder }) => {
   expect(readFileSync(output).equals(content)).toBe(true);
   const companions = names.map((name) => ({ name, source: new Blob([readFileSync(join(vm, name))]) })).reverse();
   const image = await decant.open(join(folder, 'vm.ovf'), { companions, name: 'a machine' });
-  expect(image.members).toMatchObject([{ name: names[0], format: 'vmdk' }]);
+  expect(image.disks).toMatchObject([{ name: names[0], format: 'vmdk' }]);
   expect(image.info).toMatchObject({ format: 'vmdk', virtualSize: MIB });
   await image.close();
   writeFileSync(join(vm, 'vm.mf'), `SHA256(${names[0]})= ${'0'.repeat(64)}\n`);
@@ -280,7 +280,7 @@ test('a missing disk keeps its number', async ({ folder }) => {
   expect(readFileSync(output).equals(disks[1])).toBe(true);
   const companions = [join(vm, 'data-000001.vmdk'), join(vm, 'data.vmdk')];
   const image = await decant.open(config, { companions, disk: 2 });
-  expect(image.members).toMatchObject([{ name: 'system.vmdk', size: 0, missing: true }, { format: 'vmdk' }]);
+  expect(image.disks).toMatchObject([{ name: 'system.vmdk', size: 0, missing: true }, { format: 'vmdk' }]);
   await image.close();
 });
 
@@ -359,7 +359,7 @@ test('the API opens a disk of a machine', async ({ folder }) => {
       fields: { count: 2, machine: 'A machine', disks: [{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }] },
     });
     const image = (await decant.open(config, { companions, disk: 2 })) as Decant.DiskImage;
-    expect(image.members).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk', format: 'vmdk' }]);
+    expect(image.disks).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk', format: 'vmdk' }]);
     expect(image.info).toMatchObject({ machine: 'A machine', format: 'vmdk', unusedCompanions: [] });
     const output = join(folder, 'api.raw');
     await image.convert(output);
@@ -436,7 +436,7 @@ test('each file is read once at its start, and other disks are not read', async 
   execFileSync('tar', ['-cf', tar, '-C', vm, ...names, 'vm.vmx']);
   const archive = counted(readFileSync(tar));
   const inside = await decant.open(archive.source, { name: 'vm.tar', disk: 2 });
-  expect(inside.members).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }]);
+  expect(inside.disks).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }]);
   await inside.close();
   const seen = new Set(archive.reads.map(String));
   expect(archive.reads.length).toBe(seen.size);

@@ -204,10 +204,10 @@ test("a caller's password stays the caller's", async () => {
 
 test('what an image is stays as it was; an unlocked image has another info', async () => {
   const image = (await openImage(images.luks(), { password: PASSWORD })) as DiskImage;
-  const { info, formats, members } = image;
+  const { info, formats, disks } = image;
   const before = structuredClone(info);
   expect(() => Object.assign(info.needs, { length: 0 })).toThrow(TypeError);
-  expect([info, info.needs, info.layers[0], formats, formats[0], members].every(Object.isFrozen)).toBe(true);
+  expect([info, info.needs, info.layers[0], formats, formats[0], disks].every(Object.isFrozen)).toBe(true);
   await image.read(0, 512);
   expect(info).toEqual(before);
   expect(image.info).toEqual({ ...before, needs: [] });

@@ -136,7 +136,7 @@ for (const [format, seed] of [
 async function convertFrom(
   { remote, output }: Cut,
   signal?: AbortSignal,
-): Promise<{ first: number; end: string; result?: Decant.Result }> {
+): Promise<{ first: number; end: string; result?: Decant.ConvertResult }> {
   let first: number | undefined;
   const onProgress = ({ phase, guestDone }: Decant.Progress) => {
     if (phase !== 'preparing') first ??= guestDone;

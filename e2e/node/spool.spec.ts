@@ -34,7 +34,7 @@ async function convert(
   target: Decant.Output,
   options: Decant.ConvertOptions,
   opening: Decant.OpenOptions = {},
-): Promise<Decant.Result> {
+): Promise<Decant.ConvertResult> {
   const image = await decant.open(path, opening);
   try {
     return await image.convert(target, options);

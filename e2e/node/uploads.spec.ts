@@ -95,7 +95,7 @@ async function convert(
   input: Buffer,
   target: Decant.Target,
   options: Decant.ConvertOptions = {},
-): Promise<Decant.Result> {
+): Promise<Decant.ConvertResult> {
   const image = await decant.open(new Uint8Array(input), { inputFormat: 'raw' });
   try {
     return await image.convert(target, options);

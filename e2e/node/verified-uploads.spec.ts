@@ -39,7 +39,7 @@ const TARGETS = {
 } satisfies Record<string, () => Decant.Target>;
 type Kind = keyof typeof TARGETS;
 
-async function convert(output: Decant.Output, options: Decant.ConvertOptions = {}): Promise<Decant.Result> {
+async function convert(output: Decant.Output, options: Decant.ConvertOptions = {}): Promise<Decant.ConvertResult> {
   const image = await decant.open(new Uint8Array(RAW), { inputFormat: 'raw' });
   try {
     return await image.convert(output, { verify: true, ...options });

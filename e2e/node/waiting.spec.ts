@@ -61,8 +61,11 @@ async function silentProxy(): Promise<{ url: string; wasAsked: () => boolean }> 
 
 const command = (env: Record<string, string>, ...args: string[]) => startProgram(process.execPath, [cli, ...args], env);
 
-const convert = async (input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> =>
-  closing(await decant.open(input, options), (image) => image.convert(output));
+const convert = async (
+  input: Decant.Input,
+  output: string,
+  options?: Decant.OpenOptions,
+): Promise<Decant.ConvertResult> => closing(await decant.open(input, options), (image) => image.convert(output));
 
 test('Ctrl-C ends the command although a proxy never answers', async ({ folder }) => {
   const { url, wasAsked } = await silentProxy();

@@ -1,6 +1,6 @@
 // Sorts several files into images to convert, files that belong to these images, and others.
 
-import { type DecantError, type Member, open, splitFiles } from 'decant';
+import { type DecantError, type DiskMember, open, splitFiles } from 'decant';
 import { MACHINE_EXTENSIONS } from '../formats.js';
 import { alone, type Bundle, endingIn, folded, mayBeRaw, type Sorted } from './bundle.js';
 import { type InputFile, sourceOf } from './input-file.js';
@@ -115,11 +115,11 @@ interface Machine {
   top: InputFile;
   /** The files that may be its disks. */
   beside: InputFile[];
-  disks: readonly Member[];
+  disks: readonly DiskMember[];
 }
 
 /** Lists the disks of the machine whose configuration is `top`. One that is unclear counts as missing. */
-async function disksOf(top: InputFile, beside: InputFile[], signal: AbortSignal): Promise<readonly Member[]> {
+async function disksOf(top: InputFile, beside: InputFile[], signal: AbortSignal): Promise<readonly DiskMember[]> {
   try {
     const companions = await Promise.all(beside.map((input) => sourceOf(input, signal)));
     // No disk is called like the configuration: the error lists all disks, and none of them is opened.

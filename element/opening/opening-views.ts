@@ -1,7 +1,7 @@
 // The steps that open, unpack or unlock an image, and that ask whether to unpack it, to take much memory for it, or which disks of an
 // archive or a machine to convert.
 
-import { type Member, shownText } from 'decant';
+import { type DiskMember, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
 import { snapshotPicker } from '../saving/details-view.js';
@@ -108,7 +108,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
   return frame(state, texts, { text, name, by: notice ? 'notice' : undefined }, body);
 }
 
-function missingFiles(missing: Member[], offered: InputFile | undefined, controls: Controls): TemplateResult {
+function missingFiles(missing: DiskMember[], offered: InputFile | undefined, controls: Controls): TemplateResult {
   const { texts } = controls;
   const choose = (fallback: () => void) => controls.choose(fallback);
   const take = (files: File[]) => controls.takePlain(files);

@@ -51,7 +51,7 @@ interface LanePart {
 
 function partsOf({ picture, contents }: Scene): LanePart[] {
   if (!picture) return [];
-  const parts = contents?.parts ?? [];
+  const parts = contents?.partitions ?? [];
   return parts.length > 0
     ? parts.map((part) => ({ offset: part.offset, length: part.length, part }))
     : [{ offset: 0, length: picture.size }];
@@ -118,7 +118,7 @@ export function showTip(
   if (!range || !picture) return;
   const [start, end] = range;
   const { content, layer } = picture.summary(start, end);
-  const part = contents?.parts.find(({ offset, length }) => offset < end && start < offset + length);
+  const part = contents?.partitions.find(({ offset, length }) => offset < end && start < offset + length);
   const name = picture.layerNames.length > 1 ? picture.layerNames[layer] : undefined;
   tip.textContent = texts.picture.cell(start, content, part, name);
   const most = figure.clientWidth - tip.offsetWidth;

@@ -1,6 +1,14 @@
 // One conversion of the image that is shown: from its start until its result or its failure is shown.
 
-import { DecantError, type Leftover, leftovers, type Output, type Progress, type Result, type Resumable } from 'decant';
+import {
+  type ConvertResult,
+  DecantError,
+  type Leftover,
+  leftovers,
+  type Output,
+  type Progress,
+  type Resumable,
+} from 'decant';
 import { fail } from '../failures/failure.js';
 import { describeRemains, type StoredRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
@@ -148,7 +156,7 @@ export class Conversion {
     });
   }
 
-  async #write(output: Output, signal: AbortSignal, meter: ProgressMeter): Promise<Result> {
+  async #write(output: Output, signal: AbortSignal, meter: ProgressMeter): Promise<ConvertResult> {
     const { image, others, output: format } = this.ready;
     const { picture } = this.#shown;
     const onProgress = (progress: Progress) => {
@@ -185,7 +193,7 @@ export class Conversion {
   }
 
   /** Records the result in the queue, and shows it. */
-  #finish(result: Result, meter: ProgressMeter): void {
+  #finish(result: ConvertResult, meter: ProgressMeter): void {
     const { texts } = this.screen;
     const { lostBytes, lostRanges, time, outputSize, virtualSize } = result;
     const { image, output } = this.ready;

@@ -1,6 +1,6 @@
 // The details of an image, its snapshots, and the ranges that a result has lost.
 
-import { type AnyImage, type Result, shownText } from 'decant';
+import { type AnyImage, type ConvertResult, shownText } from 'decant';
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import { imageFiles } from '../files/opening.js';
@@ -79,7 +79,7 @@ function imageDetails(state: Step<'ready'>, controls: Controls): TemplateResult 
 }
 
 /** The ranges that could not be read. The result lists only the first ones. */
-export function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): TemplateResult {
+export function lostView({ lost, lostRanges, lostBytes }: ConvertResult, texts: AllTexts): TemplateResult {
   const more = lostRanges - lost.length;
   const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
   return html`
@@ -94,7 +94,10 @@ export function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllText
 /** The most partitions that are listed. Further ones are only counted. */
 const MOST_SHOWN = 16;
 
-function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
+function contentsView(
+  { table, partitions: parts, firmware }: Contents,
+  texts: AllTexts,
+): TemplateResult | typeof nothing {
   if (!table && parts.length === 0) return nothing;
   const more = parts.length - MOST_SHOWN;
   return html`
@@ -105,7 +108,7 @@ function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): Te
         ${more > 0 ? html`<li>${texts.contents.more(more)}</li>` : nothing}
       </ul>
       ${firmware ? html`<p>${texts.contents.firmware(firmware)}</p>` : nothing}
-      ${table?.isDamaged ? noticeView(texts.contents.damaged) : nothing}
+      ${table?.damaged ? noticeView(texts.contents.damaged) : nothing}
     </section>
   `;
 }

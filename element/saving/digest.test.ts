@@ -1,6 +1,6 @@
 // The SHA-256 of the disk of an open image.
 
-import { DecantError, type DiskDigest, type DiskDigestOptions } from 'decant';
+import { DecantError, type DigestOptions, type DiskDigest } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { Held, openImage, progressOf, RESULT, soon } from '../element.test-support.js';
 import type { Digest } from '../steps/state.js';
@@ -17,10 +17,10 @@ vi.mock('decant', async (original) => ({
 const DIGEST: DiskDigest = { sha256: 'ab'.repeat(32), size: 5e6, lost: [], lostRanges: 0, lostBytes: 0 };
 
 /** Opens an image whose digest ends when the test says so, and starts it. */
-async function begin(): Promise<{ options: DiskDigestOptions; end: Held<DiskDigest> }> {
+async function begin(): Promise<{ options: DigestOptions; end: Held<DiskDigest> }> {
   const end = new Held<DiskDigest>();
-  const asked: DiskDigestOptions[] = [];
-  const digest = (options: DiskDigestOptions = {}) => {
+  const asked: DigestOptions[] = [];
+  const digest = (options: DigestOptions = {}) => {
     asked.push(options);
     return end.promise;
   };

@@ -1,6 +1,6 @@
 // A session that saves disks, with conversions and dialogs that a test settles. The test file must mock `open` and `targets`.
 
-import { type ConvertOptions, DecantError, type DiskImage, type Output, type Result } from 'decant';
+import { type ConvertOptions, type ConvertResult, DecantError, type DiskImage, type Output } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { fileOf, Held, imageOf, images, inputNamed, PAGE, screenIn, soon, stepOf } from '../element.test-support.js';
 import { Session } from '../session/session.js';
@@ -10,7 +10,7 @@ import type { State, Step } from '../steps/state.js';
 export interface Conversion {
   output: Output;
   options: ConvertOptions;
-  end: Held<Result>;
+  end: Held<ConvertResult>;
 }
 
 export let session: Session;
@@ -43,8 +43,8 @@ export const ready = (more: Partial<Step<'ready'>>) =>
   soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
 
 /** A conversion of an image that the test ends. */
-export function convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
-  const end = new Held<Result>();
+export function convert(output: Output, options: ConvertOptions = {}): Promise<ConvertResult> {
+  const end = new Held<ConvertResult>();
   conversions.push({ output, options, end });
   return end.promise;
 }

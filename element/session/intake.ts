@@ -1,6 +1,6 @@
 // Takes files: opens the first image among them, gives them to the image that needs them, or adds them to the queue.
 
-import type { Member } from 'decant';
+import type { DiskMember } from 'decant';
 import { isSameName, type Sorted } from '../files/bundle.js';
 import { type InputFile, mayBeSame } from '../files/input-file.js';
 import { MOST_FILES, passOver } from '../files/many-files.js';
@@ -88,7 +88,7 @@ export class Intake {
   }
 
   /** The disks that the machine that is shown lacks. */
-  get #missingDisks(): Member[] {
+  get #missingDisks(): DiskMember[] {
     return this.screen.at('disks')?.disks.filter((disk) => disk.missing) ?? [];
   }
 

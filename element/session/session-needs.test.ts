@@ -231,7 +231,7 @@ function machine(name: string, ...wanted: string[]): void {
     const disks = wanted.map((name) => ({ name, size: 1, ...(names.includes(name) ? {} : { missing: true }) }));
     const isNone = disks.every(({ missing }) => missing);
     const there = disks.filter(({ name }, at) => disk === name || disk === at + 1);
-    if (there.length === 1 && !there[0]!.missing) return imageOf({ name: there[0]!.name }, { members: disks });
+    if (there.length === 1 && !there[0]!.missing) return imageOf({ name: there[0]!.name }, { disks });
     const fields = { disks };
     if (disk !== undefined) return new DecantError('usage', 'No', { code: 'no-such-disk', fields });
     if (isNone) return new DecantError('missing-file', 'No', { fields });
@@ -273,7 +273,7 @@ test('files of which none looks like a disk are listed, and none is chosen', asy
   images.set('a.tar', ({ disk }) =>
     disk === undefined
       ? new DecantError('usage', 'Choose', { code: 'no-image', fields: { disks } })
-      : imageOf({ name: disks[Number(disk) - 1]!.name }, { members: disks }),
+      : imageOf({ name: disks[Number(disk) - 1]!.name }, { disks }),
   );
   session.take(input('a.tar'));
   expect(await step('disks')).toMatchObject({ name: 'a.tar', disks, isUnknown: true, notice: undefined });
@@ -286,7 +286,7 @@ test('an archive that lacks a disk of its machine says so, and offers the others
   images.set('vm.ova', ({ disk }) =>
     disk === undefined
       ? new DecantError('missing-file', 'b.vmdk is missing', { fields: { disks, file: 'b.vmdk' } })
-      : imageOf({ name: 'a.vmdk' }, { members: disks }),
+      : imageOf({ name: 'a.vmdk' }, { disks }),
   );
   session.take(input('vm.ova'));
   expect((await step('disks')).notice).toContain('b.vmdk');

@@ -1,6 +1,6 @@
 // The text for screen readers and the title of the window, for each step.
 
-import type { Result } from 'decant';
+import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
 import { english } from '../texts/english.js';
@@ -37,7 +37,7 @@ const done = (kind: Target['kind'], lostBytes = 0): State => ({
   destination: undefined,
   contents: undefined,
   made: [],
-  result: { lostBytes } as Result,
+  result: { lostBytes } as ConvertResult,
   picture: undefined,
   seconds: 1,
   converting: 1,

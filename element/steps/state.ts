@@ -1,6 +1,6 @@
 // The states of the element.
 
-import type { AnyImage, Member, Need, OutputFormat, Result, Resumable, Snapshot, Waiting } from 'decant';
+import type { AnyImage, ConvertResult, DiskMember, Need, OutputFormat, Resumable, Snapshot, Waiting } from 'decant';
 import type { Contents } from 'decant/contents';
 import type { MadeDisk } from 'decant/places';
 import type { InputFile } from '../files/input-file.js';
@@ -140,7 +140,7 @@ export type State =
   | {
       step: 'disks';
       name: string;
-      disks: readonly Member[];
+      disks: readonly DiskMember[];
       /** Whether no file in the archive looks like a disk: `disks` are all its files. */
       isUnknown?: boolean;
       /** The snapshots of the machine. */
@@ -223,7 +223,7 @@ export type State =
       contents: Contents | undefined;
       /** The disk; with those of the same archive or machine that were made for the same place before. */
       made: MadeDisk[];
-      result: Result;
+      result: ConvertResult;
       picture: DiskPicture | undefined;
       /** The total time, in seconds. */
       seconds: number;

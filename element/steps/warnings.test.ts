@@ -71,7 +71,7 @@ for (const [what, state, session, expected] of [
       image: imageOf(
         {},
         {
-          members: [
+          disks: [
             { name: 'a', size: 1 },
             { name: 'b', size: 0, missing: true },
           ],
@@ -104,7 +104,7 @@ for (const [what, state, session, expected] of [
   ],
   [
     'a damaged partition table',
-    ready({ survey: { ...survey, contents: { table: { kind: 'MBR', isDamaged: true }, parts: [] } as never } }),
+    ready({ survey: { ...survey, contents: { table: { kind: 'MBR', damaged: true }, partitions: [] } as never } }),
     {},
     [english.contents.damaged],
   ],

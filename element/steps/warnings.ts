@@ -1,6 +1,6 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
-import { type AnyImage, type Result, shownText } from 'decant';
+import { type AnyImage, type ConvertResult, shownText } from 'decant';
 import { render } from 'lit';
 import { downloadName, nameProblem } from '../files/names.js';
 import type { AllTexts } from '../types.texts.js';
@@ -29,7 +29,7 @@ export function smallerLayers({ layers }: AnyImage['info'], texts: AllTexts): st
 export function imageWarnings({ survey, otherTab, ...images }: Step<'ready'>, controls: Controls): Warning[] {
   const { texts, isSalvage } = controls;
   const all = imagesIn(images);
-  const missing = all.length > 1 ? images.image.members.flatMap((disk) => (disk.missing ? disk.name : [])) : [];
+  const missing = all.length > 1 ? images.image.disks.flatMap((disk) => (disk.missing ? disk.name : [])) : [];
   return [
     ...only(missing.length > 0, 'missing', () => texts.withoutDisks(missing)),
     ...all.flatMap(({ info }, at) => contentWarnings(info, at, all.length > 1, texts)),
@@ -81,7 +81,7 @@ export const nameWarnings = (state: Step<'ready'>, texts: AllTexts): Warning[] =
 ];
 
 /** Sentences about the disk of a result, among them those of `Info.safety` that are true of it. Layers may share a sentence. */
-export const noticesOf = ({ notices }: Result, texts: AllTexts): string[] => [
+export const noticesOf = ({ notices }: ConvertResult, texts: AllTexts): string[] => [
   ...new Set(notices.map((notice) => texts.notice(notice))),
 ];
 
@@ -108,7 +108,7 @@ export function warningsOf(state: State, controls: Controls, isTyping: boolean):
   const obstacle = choices.find(({ way }) => way === lostWay)?.obstacle;
   return [
     ...imageWarnings(state, controls),
-    ...only(survey.contents?.table?.isDamaged, 'table', () => texts.contents.damaged),
+    ...only(survey.contents?.table?.damaged, 'table', () => texts.contents.damaged),
     ...outputWarnings(state, texts),
     ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),
     ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isTyping }] : []),

@@ -18,7 +18,7 @@ import {
 import { englishResults } from './english-results.js';
 import { englishErrors, englishNotices } from './english-sentences.js';
 import { found } from './sentences.js';
-import { clause, sentence } from './wording.js';
+import { clause, firmwareName, sentence } from './wording.js';
 
 /** What a file is to the image. */
 const role = (name: string): string => (name === 'extent' ? 'other part' : name);
@@ -184,7 +184,7 @@ export const english: AllTexts = {
       return [called, size(length), fileSystem && type].filter(Boolean).join(', ');
     },
     more: (parts) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
-    firmware: (found) => `The system on this disk boots with ${found.join(' or ')}.`,
+    firmware: (found) => `The system on this disk boots with ${found.map(firmwareName).join(' or ')}.`,
     damaged: 'The partition table is damaged; the disk is converted as it is.',
   },
 

@@ -16,7 +16,7 @@ import {
 } from './german-amounts.js';
 import { germanMessages } from './german-messages.js';
 import { germanResults } from './german-results.js';
-import { clause } from './wording.js';
+import { clause, firmwareName } from './wording.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',
@@ -194,7 +194,7 @@ export const german: AllTexts = {
       return [called, size(length), fileSystem && type].filter(Boolean).join(', ');
     },
     more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
-    firmware: (found) => `Das System auf dieser Platte startet mit ${found.join(' oder ')}.`,
+    firmware: (found) => `Das System auf dieser Platte startet mit ${found.map(firmwareName).join(' oder ')}.`,
     damaged: 'Die Partitionstabelle ist beschädigt; die Platte wird unverändert konvertiert.',
   },
 

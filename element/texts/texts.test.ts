@@ -1,6 +1,6 @@
 // The texts in all languages: each has the same texts, and all names are shown escaped.
 
-import type { Info, OutputFormat, Result, Snapshot } from 'decant';
+import type { ConvertResult, Info, OutputFormat, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { fileHandle, fileOf, folderHandle, outputOf, textsIn } from '../element.test-support.js';
@@ -45,7 +45,7 @@ const costs: Choice[] = [
   { way: 'folder', method: 'picked', space: 5e6 },
   { way: 'folder', method: 'picked', space: 5e6, takesHours: true },
 ];
-const result = { bytesWritten: 5e6, holeBytes: 1e6, outputSize: 6e6, engine: 'workers', workers: 2 } as Result;
+const result = { bytesWritten: 5e6, holeBytes: 1e6, outputSize: 6e6, engine: 'workers', workers: 2 } as ConvertResult;
 const infos: Info[] = [infoOf(), infoOf({ version: 3, clusterSize: 65_536, containers: [{ name: 'gzip' }] })];
 const snapshot = (name: string) => ({ id: name, name, date: 1e9 }) as Snapshot;
 const formats: OutputFormat[] = [outputOf('raw', '.raw'), outputOf('vpc', '.vhd', { hint: 'For Azure' })];
@@ -126,7 +126,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       { length: 5e6, name, type: 'Linux', fileSystem: { name: 'ext4', label: name } },
     ]),
     'contents.more': each([1, 2]),
-    'contents.firmware': each([['UEFI'], ['UEFI', 'BIOS']]),
+    'contents.firmware': each([['efi'], ['efi', 'bios']]),
     disksTitle: [
       [name, 1],
       [name, 2],

@@ -77,6 +77,9 @@ export const inEnglish = (text: string): string => `\u2066${text}\u2069`;
 /** Splits a text into parts. Every second part is marked as English. */
 export const partsOf = (text: string): string[] => text.split(ISOLATED);
 
+/** The name of a firmware, in all languages. */
+export const firmwareName = (firmware: 'bios' | 'efi'): string => (firmware === 'efi' ? 'UEFI' : 'BIOS');
+
 /** Adds a full stop to `message`, unless it ends with a mark. */
 export const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
 

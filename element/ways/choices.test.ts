@@ -455,7 +455,7 @@ test('an estimated speed is marked, and that of a network is not shown', () => {
   for (const choice of list({ isRemote: true })) expect(choice).not.toHaveProperty('seconds');
 });
 
-const withTable = (kind: string): Survey => ({ ...survey, contents: { table: { kind }, parts: [] } as never });
+const withTable = (kind: string): Survey => ({ ...survey, contents: { table: { kind }, partitions: [] } as never });
 
 // (what, the size that the person has chosen, what is known, the change)
 test.each([

@@ -1,6 +1,6 @@
 // Rates without a probe: there is no private file system here, as in some private windows.
 
-import type { Result } from 'decant';
+import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
 import { currentRates, type Known, learn, type Method, type Prediction, predict, TYPICAL } from './rates.js';
 
@@ -27,7 +27,7 @@ async function withKept(work: (kept: Map<string, string>) => Promise<void>): Pro
 
 test('the rate of one download does not count as all rates', async () => {
   await withKept(async () => {
-    const result = { virtualSize: 1e9, time: { converting: 1, finalizing: 1 } } as Result;
+    const result = { virtualSize: 1e9, time: { converting: 1, finalizing: 1 } } as ConvertResult;
     learn('streamed', result, 1e9);
     expect(await currentRates(noProbe)).toBeUndefined();
   });
@@ -78,7 +78,7 @@ async function learned(method: Method, data: number, kept: object = even, times 
   await withKept(async (all) => {
     all.set('decant.rates', JSON.stringify(kept));
     const time = { unlocking: 0, preparing: 0, converting: 1, finalizing: 1, ...times };
-    learn(method, { virtualSize: 10e9, time } as Result, data);
+    learn(method, { virtualSize: 10e9, time } as ConvertResult, data);
     rates = JSON.parse(all.get('decant.rates')!);
   });
   return rates;

@@ -1,6 +1,6 @@
 // The speed of this browser on this machine: first estimated by a short probe, then measured by every conversion.
 
-import type { Result } from 'decant';
+import type { ConvertResult } from 'decant';
 
 /** Bytes per second. */
 export interface Rates {
@@ -150,7 +150,7 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
 }
 
 /** Updates the rates from a conversion of `data` bytes of data. */
-export function learn(method: Method, { virtualSize, time }: Result, data: number): void {
+export function learn(method: Method, { virtualSize, time }: ConvertResult, data: number): void {
   if (method === 'host') return;
   const rates = load(MEASURED);
   const take = (key: keyof Rates, bytes: number, seconds: number) => {

@@ -5,7 +5,7 @@ import type { Pool } from '../client-side/pool.js';
 import { toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
 import type { CompareRequest, ComparisonDone, CrateCompared } from '../messages/coordinator.js';
-import type { Compared, CompareOptions, DiskRange, Progress } from '../public/types.js';
+import type { CompareOptions, CompareResult, DiskRange, Progress } from '../public/types.js';
 import { type ConversionContext, failureOf } from './conversion-disks.js';
 import { withWorkers } from './conversion-run.js';
 import { settleMemory } from './options.js';
@@ -18,7 +18,7 @@ export async function compareImages(
   one: ConversionContext,
   other: ConversionContext,
   { onProgress = () => {}, onRanges, ...options }: Options,
-): Promise<Compared> {
+): Promise<CompareResult> {
   const both = { ...one, more: [other] };
   const sizes = sizesOf(one, other);
   const compared = await withListener(options.signal, onProgress, (signal, progress) =>
@@ -60,7 +60,7 @@ function rangesOf(numbers: Float64Array): DiskRange[] {
   }));
 }
 
-function resultOf(compared: CrateCompared, virtualSizes: [number, number], strict: boolean): Compared {
+function resultOf(compared: CrateCompared, virtualSizes: [number, number], strict: boolean): CompareResult {
   const { offset, bytes, ranges, allocation, lost } = compared;
   const isAlike = virtualSizes[0] === virtualSizes[1] && allocation === undefined;
   const sum = (name: 'lostRanges' | 'lostBytes') => lost.reduce((sum, disk) => sum + disk[name], 0);

@@ -1,7 +1,7 @@
 // The result of a conversion, of one disk or of several.
 
 import type { Converted, ConvertedDisk } from '../messages/coordinator.js';
-import type { DiskDigest, Notice, Result, Verified } from '../public/types.js';
+import type { ConvertResult, DiskDigest, Notice, Verified } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import { type ConversionContext, disksOf, sumOf, titleOf, withDisk } from './conversion-disks.js';
 import { isMet, isOfDisk } from './notice-rules.js';
@@ -14,9 +14,9 @@ export function resultOf(
   chosen: ChosenFormat,
   { progress, outputSize, disks }: Converted,
   bytesWritten: number,
-  time: Result['time'],
+  time: ConvertResult['time'],
   verified: Verified | undefined,
-): Result {
+): ConvertResult {
   const { engineReason, workers } = conversion.setup;
   const contexts = disksOf(conversion);
   const isOne = contexts.length === 1;
@@ -64,7 +64,7 @@ export function resultOf(
 }
 
 /** The digest of the disk, or of each of several, if it was computed. */
-function digestsOf(disks: ConvertedDisk[]): Pick<Result, 'digest' | 'digests'> {
+function digestsOf(disks: ConvertedDisk[]): Pick<ConvertResult, 'digest' | 'digests'> {
   const found = disks.flatMap(({ digest, lost, lostRanges, lostBytes }): DiskDigest[] =>
     digest ? [{ sha256: digest.hash, size: digest.size, lost, lostRanges, lostBytes }] : [],
   );

@@ -16,7 +16,7 @@ import type {
 } from '../messages/coordinator.js';
 import type { PortSpec, TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
-import type { Network, Progress, ReadableOutput, Result, Verified } from '../public/types.js';
+import type { ConvertResult, Network, Progress, ReadableOutput, Verified } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { type ConversionContext, disksOf, failureOf, sumOf, totalSize } from './conversion-disks.js';
@@ -79,7 +79,7 @@ export const convertInto = (
   conversion: ConversionContext,
   options: ConvertOptions,
   digest?: DigestKind,
-): Promise<Result> =>
+): Promise<ConvertResult> =>
   orDiscarded(target, conversion, options, async (running) => {
     const chosen = await chosenFormat(conversion.sessions, running, running.signal);
     return writeTo(target, conversion, running, { chosen, diskSizes: [] }, digest);
@@ -90,8 +90,8 @@ export async function orDiscarded(
   target: OutputTarget,
   conversion: ConversionContext,
   options: ConvertOptions,
-  work: (options: RunOptions) => Promise<Result>,
-): Promise<Result> {
+  work: (options: RunOptions) => Promise<ConvertResult>,
+): Promise<ConvertResult> {
   const unreadable = new AbortController();
   // Called by timers, too, whose errors nobody catches.
   const networks = () => {
@@ -151,7 +151,7 @@ export async function writeTo(
   options: RunOptions,
   { chosen, diskSizes, verification }: SizedFormat,
   digest: DigestKind | undefined = options.digest ? 'sha256' : undefined,
-): Promise<Result> {
+): Promise<ConvertResult> {
   const { platform, setup, info } = conversion;
   const { signal, twoPass = false } = options;
   const disks = disksOf(conversion);

@@ -4,7 +4,7 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import { cancelled, DecantError, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
-import type { Result, Resumable } from '../public/types.js';
+import type { ConvertResult, Resumable } from '../public/types.js';
 import { abandonOutput, canBeReadBack, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 import { needless } from '../targets/output-target.js';
@@ -37,7 +37,7 @@ export async function convertImage(
   output: Output,
   options: CancellableOptions,
   spool: Spool | undefined,
-): Promise<Result> {
+): Promise<ConvertResult> {
   if (!spool || !conversion.sessions.opened.comesInOrder) return convertTo(conversion, output, options, spool);
   const { platform, setup } = conversion;
   const runs = new Runs((progress) => options.onProgress?.(progress));
@@ -76,7 +76,7 @@ async function convertTo(
   output: Output,
   options: CancellableOptions,
   spool: Spool | undefined,
-): Promise<Result> {
+): Promise<ConvertResult> {
   let target: OutputTarget;
   let placed: CancellableOptions;
   try {

@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
-import type { DiskDigest, DiskDigestOptions, TreeDigest } from '../public/types.js';
+import type { DigestOptions, DiskDigest, TreeDigest } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
@@ -18,7 +18,7 @@ const nowhere: OutputTarget = {
 /** The digest of the disk of `conversion`. Fails as a conversion does. */
 export async function digestOf(
   conversion: ConversionContext,
-  { tree = false, ...options }: DiskDigestOptions & { memory?: number },
+  { tree = false, ...options }: DigestOptions & { memory?: number },
 ): Promise<DiskDigest | TreeDigest> {
   const onProgress = asPhase('digesting', (progress) => options.onProgress?.(progress));
   const settings = { ...options, onProgress, format: 'raw' };

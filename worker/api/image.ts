@@ -15,22 +15,22 @@ import type {
   CheckOptions,
   CheckResult,
   CommonImage,
-  Compared,
   CompareOptions,
+  CompareResult,
+  ConvertResult,
+  DigestOptions,
   DiskDigest,
-  DiskDigestOptions,
+  DiskMember,
   Extent,
   FileCheck,
   ImagePlace,
   MapOptions,
-  Measured,
   MeasureOptions,
-  Member,
+  MeasureResult,
   Notice,
   OutputFormat,
   ReadableOptions,
   ReadOptions,
-  Result,
   Resumable,
   TreeDigest,
   UnlockOptions,
@@ -105,7 +105,7 @@ export class OpenImage {
   /** Whether the image can only be read in order. */
   readonly streamed: boolean;
   readonly formats: readonly OutputFormat[];
-  members: readonly Member[];
+  disks: readonly DiskMember[];
 
   constructor(
     private readonly platform: Platform,
@@ -127,7 +127,7 @@ export class OpenImage {
       ...(hardware && { hardware }),
     });
     this.formats = frozen(formats);
-    this.members = frozen(packed && packed.members.length > 0 ? packed.members : members);
+    this.disks = frozen(packed && packed.members.length > 0 ? packed.members : members);
     this.streamed = comesInOrder;
     openImages.add(this);
     for (const name of Reflect.ownKeys(OpenImage.prototype) as (keyof OpenImage)[]) {
@@ -169,7 +169,7 @@ export class OpenImage {
     }
   }
 
-  async compare(image: CommonImage, options: CompareOptions = {}): Promise<Compared> {
+  async compare(image: CommonImage, options: CompareOptions = {}): Promise<CompareResult> {
     this.#requireOpen();
     checkCall('compare', options);
     checkTypes(options, 'boolean', ['firstOnly', 'strict']);
@@ -183,7 +183,7 @@ export class OpenImage {
     return this.#use(other.use(comparing, signal), COMPARING, signal);
   }
 
-  async measure(options: MeasureOptions = {}): Promise<Measured> {
+  async measure(options: MeasureOptions = {}): Promise<MeasureResult> {
     this.#requireOpen();
     checkMeasurement(options);
     const { format = 'raw', formatOptions = {} } = options;
@@ -227,9 +227,9 @@ export class OpenImage {
     }
   }
 
-  async digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
-  async digest(options?: DiskDigestOptions & { tree?: false }): Promise<DiskDigest>;
-  async digest(options: DiskDigestOptions = {}): Promise<DiskDigest | TreeDigest> {
+  async digest(options: DigestOptions & { tree: true }): Promise<TreeDigest>;
+  async digest(options?: DigestOptions & { tree?: false }): Promise<DiskDigest>;
+  async digest(options: DigestOptions = {}): Promise<DiskDigest | TreeDigest> {
     this.#requireOpen();
     checkCall('digest', options);
     checkTypes(options, 'boolean', ['tree']);
@@ -273,7 +273,7 @@ export class OpenImage {
     return streamOf(offset, offset + length, read, confirm, signal);
   }
 
-  async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
+  async convert(output: Output, options: ConvertOptions = {}): Promise<ConvertResult> {
     let signal: AbortSignal;
     let spool: Spool | undefined;
     let size: { size?: number };
@@ -309,7 +309,7 @@ export class OpenImage {
     });
   }
 
-  async #withBmap(output: Output, result: Result, signal: AbortSignal): Promise<Result> {
+  async #withBmap(output: Output, result: ConvertResult, signal: AbortSignal): Promise<ConvertResult> {
     const extents = this.streamed ? undefined : this.map({ signal });
     return {
       ...result,

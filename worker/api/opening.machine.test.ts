@@ -41,12 +41,12 @@ test.each<[given: string | undefined, stated: string | undefined, inSnapshot: bo
 
 test('the image is described as a disk of its machine', () => {
   const snapshots = [{ id: '1', name: 'one' }] as never[];
-  const image = { info: { format: 'vmdk', unusedCompanions: ['x'], snapshots: [] }, members: [] };
+  const image = { info: { format: 'vmdk', unusedCompanions: ['x'], snapshots: [] }, disks: [] };
   const hardware = { cpus: 2 };
   describeDisk(image as never, disk({ machine: 'A machine', hardware, snapshots }));
   expect(image).toEqual({
     info: { format: 'vmdk', unusedCompanions: [], machine: 'A machine', hardware, snapshots },
-    members: [
+    disks: [
       { name: 'a', size: 1 },
       { name: 'b', size: 2, format: 'vmdk' },
     ],
@@ -54,6 +54,6 @@ test('the image is described as a disk of its machine', () => {
   const before = image.info;
   describeDisk(image as never, disk());
   expect(image.info).not.toBe(before);
-  expect([before, before.unusedCompanions, image.members[0]].every(Object.isFrozen)).toBe(true);
+  expect([before, before.unusedCompanions, image.disks[0]].every(Object.isFrozen)).toBe(true);
   expect(image.info).toMatchObject({ machine: 'A machine', hardware, snapshots });
 });

@@ -13,7 +13,7 @@ import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { DiskOfMachine } from '../messages/coordinator.js';
 import type { Input, OpenOptions } from '../public/caller-types.js';
-import type { AnyInfo, Member } from '../public/types.js';
+import type { AnyInfo, DiskMember } from '../public/types.js';
 import { type ImageSettings, Sources } from '../sources/sources.js';
 import { OpenImage, openImages } from './image.js';
 import { checkOpening, copyOfOpening, settle } from './options.js';
@@ -159,7 +159,7 @@ export function openDisk(setup: ImageSetup, disk: DiskOfMachine, name: string | 
 /** What describes an image. */
 interface DescribedImage {
   info: AnyInfo;
-  members: readonly Member[];
+  disks: readonly DiskMember[];
 }
 
 /** Describes `image`, which is `disk`, as a disk of its machine. */
@@ -173,5 +173,5 @@ export function describeDisk(image: DescribedImage, disk: DiskOfMachine): void {
     ...(hardware && { hardware }),
     ...(snapshots.length > 0 && { snapshots }),
   });
-  image.members = frozen(members.map((member, at) => (at === number ? { ...member, format } : member)));
+  image.disks = frozen(members.map((member, at) => (at === number ? { ...member, format } : member)));
 }

@@ -18,7 +18,6 @@ import type {
   CommonConvertOptions,
   CompareOptions,
   DigestOptions,
-  DiskDigestOptions,
   Engine,
   EngineOptions,
   MapOptions,
@@ -26,6 +25,7 @@ import type {
   PrepareOptions,
   ReadableOptions,
   ReadOptions,
+  Sha256Options,
   UnlockOptions,
 } from '../public/types.js';
 import { canBeReadBack, isCustomOutput } from '../targets/custom-output.js';
@@ -74,8 +74,8 @@ const NAMES = {
   check: namesOf<CheckOptions>({ deep: true, onProgress: true, signal: true }),
   compare: namesOf<CompareOptions>({ firstOnly: true, onProgress: true, onRanges: true, signal: true, strict: true }),
   measure: namesOf<MeasureOptions>({ format: true, formatOptions: true, signal: true, size: true }),
-  digest: namesOf<DiskDigestOptions>({ onProgress: true, signal: true, tree: true }),
-  sha256: namesOf<DigestOptions>({ onProgress: true, signal: true }),
+  digest: namesOf<DigestOptions>({ onProgress: true, signal: true, tree: true }),
+  sha256: namesOf<Sha256Options>({ onProgress: true, signal: true }),
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ length: true, offset: true, signal: true }),
   convert: namesOf<CommonConvertOptions>({

@@ -3,7 +3,7 @@
 import type { WorkerStarter } from '../client-side/warm.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
-import type { Extent, Result } from '../public/types.js';
+import type { ConvertResult, Extent } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 
@@ -37,7 +37,7 @@ export interface Platform extends WorkerStarter {
   bmap?(
     extents: AsyncIterable<Extent> | undefined,
     output: Output,
-    result: Result,
+    result: ConvertResult,
     signal: AbortSignal,
   ): Promise<string>;
 }

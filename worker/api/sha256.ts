@@ -4,7 +4,7 @@ import { Instance } from 'decant-module';
 import { cancelled, toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
 import { hexOf } from '../errors/values.js';
-import type { DigestOptions } from '../public/types.js';
+import type { Sha256Options } from '../public/types.js';
 import { Sha256 } from '../targets/sha256-hasher.js';
 
 /** Bytes for each read: digested in some milliseconds, so that a page stays responsive. */
@@ -14,7 +14,7 @@ const READ = 2 << 20;
 const DIGESTING = 'Computing the digest';
 
 /** Returns the digest of `file`. `wasm` is `crypt.wasm`. */
-export async function sha256Of(file: Blob, wasm: Uint8Array, options: DigestOptions): Promise<string> {
+export async function sha256Of(file: Blob, wasm: Uint8Array, options: Sha256Options): Promise<string> {
   const { onProgress } = options;
   const { instance } = await WebAssembly.instantiate(wasm as Uint8Array<ArrayBuffer>);
   const hasher = new Sha256(new Instance('crypt', instance.exports));

@@ -6,7 +6,7 @@ import { ImageSessions, type LayerPasswords } from '../client-side/image-session
 import type { DecantError } from '../errors/errors.js';
 import type { OpenResult } from '../messages/coordinator.js';
 import type { OpenOptions } from '../public/caller-types.js';
-import type { ContainerInfo, MachineHardware, Member, Notice, Snapshot } from '../public/types.js';
+import type { ContainerInfo, DiskMember, MachineHardware, Notice, Snapshot } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/output-target.js';
@@ -33,7 +33,7 @@ export interface Unpacked {
   /** The containers that were unpacked, outermost first. */
   containers: ContainerInfo[];
   /** The disks in the outermost archive with several, or else in the innermost one; empty without an archive. */
-  members: readonly Member[];
+  members: readonly DiskMember[];
   /** The name of the virtual machine whose disk was packed. */
   machine?: string;
   /** Its hardware. */
@@ -49,7 +49,7 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   const { setup, passwords, options } = opening;
   const containers: ContainerInfo[] = [];
   let sessions = packed;
-  let members: readonly Member[] = [];
+  let members: readonly DiskMember[] = [];
   let machine: string | undefined;
   let hardware: MachineHardware | undefined;
   let snapshots: readonly Snapshot[] = [];

@@ -6,7 +6,7 @@ import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isOf } from '../errors/values.js';
-import type { DigestOptions, PrepareOptions } from '../public/types.js';
+import type { PrepareOptions, Sha256Options } from '../public/types.js';
 import { checkCall, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { requireWhole } from './reading.js';
@@ -41,7 +41,7 @@ export async function findSplitFiles(platform: Platform, names: readonly string[
 }
 
 /** See `sha256` of the package. */
-export async function digest(platform: Platform, file: Blob, options: DigestOptions = {}): Promise<string> {
+export async function digest(platform: Platform, file: Blob, options: Sha256Options = {}): Promise<string> {
   checkCall('sha256', options);
   if (!orUsageError('the file', () => isOf<Blob>(file, 'Blob') || isOf<File>(file, 'File'))) {
     throw new DecantError('usage', 'sha256 takes a Blob or a File');

@@ -6,7 +6,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { DecantError, Fields } from '../errors/errors.js';
 import { humanSize } from '../errors/sizes.js';
 import { CONTAINERS, FORMATS } from '../public/registry.js';
-import type { AnyInfo, CheckResult, Layer, Member } from '../public/types.js';
+import type { AnyInfo, CheckResult, DiskMember, Layer } from '../public/types.js';
 
 /** Types of VMDKs and of their extents, and algorithms of LUKS. */
 const NAMES = [
@@ -90,7 +90,7 @@ export interface Subject {
   streamed?: boolean;
   check?: CheckResult;
   /** The disks to choose from, if none was chosen. */
-  disks?: readonly Member[];
+  disks?: readonly DiskMember[];
   /** The fields of the error `needs-spool`, if the image must be unpacked. */
   packed?: Fields;
   failure?: DecantError;

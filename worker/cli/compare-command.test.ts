@@ -1,7 +1,7 @@
 // What `decant compare` prints for a result.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Compared, CompareOptions } from '../public/types.js';
+import type { CompareOptions, CompareResult } from '../public/types.js';
 import { compareDisks } from './compare-command.js';
 
 const { opened } = vi.hoisted(() => ({ opened: [] as object[] }));
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const SAME: Compared = {
+const SAME: CompareResult = {
   same: true,
   virtualSizes: [2048, 2048],
   differentBytes: 0,
@@ -22,7 +22,7 @@ const SAME: Compared = {
   lostRanges: 0,
   lostBytes: 0,
 };
-const differing = (firstDifference: number, bytes: number, ranges: number): Partial<Compared> => ({
+const differing = (firstDifference: number, bytes: number, ranges: number): Partial<CompareResult> => ({
   same: false,
   firstDifference,
   differentBytes: bytes,
@@ -30,7 +30,11 @@ const differing = (firstDifference: number, bytes: number, ranges: number): Part
 });
 
 /** Runs the command with these arguments on images whose comparison has this result. Returns the exit code and what is printed. */
-async function run(question: object, changes: Partial<Compared>, ranges: { offset: number; length: number }[] = []) {
+async function run(
+  question: object,
+  changes: Partial<CompareResult>,
+  ranges: { offset: number; length: number }[] = [],
+) {
   const compared = { ...SAME, ...changes };
   const [out, err]: [string[], string[]] = [[], []];
   vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => Boolean(out.push(String(chunk))));
@@ -107,12 +111,12 @@ test.each([
   ],
   ['quiet', { quiet: true }, differing(0, 1, 1), 1, ''],
 ] as const)('%s', async (_, question, result, code, out) => {
-  expect(await run(question, result as Partial<Compared>)).toEqual({ code, out, err: '' });
+  expect(await run(question, result as Partial<CompareResult>)).toEqual({ code, out, err: '' });
 });
 
 test('lost ranges are listed', async () => {
   const lost = [{ offset: 5, length: 7, code: 'truncated', reason: 'the file ends', disk: 2 }];
-  const result = await run({}, { lost: lost as Compared['lost'], lostRanges: 1, lostBytes: 7 });
+  const result = await run({}, { lost: lost as CompareResult['lost'], lostRanges: 1, lostBytes: 7 });
   expect(result).toEqual({
     code: 3,
     out: 'No difference was found in what can be read.\n',

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
-import { type AnyImage, type Compared, type DiskImage, type DiskRange, open } from '../node.js';
+import { type AnyImage, type CompareResult, type DiskImage, type DiskRange, open } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
@@ -58,13 +58,13 @@ async function stored<T>(
   }
 }
 
-const exitCodeOf = ({ same, lostRanges }: Compared): number => {
+const exitCodeOf = ({ same, lostRanges }: CompareResult): number => {
   if (!same) return EXIT_DIFFERS;
   return lostRanges > 0 ? EXIT_DAMAGED : 0;
 };
 
 /** Reports the lost ranges. Returns the exit code. */
-function settled(compared: Compared, quiet: boolean): number {
+function settled(compared: CompareResult, quiet: boolean): number {
   const { lost, lostRanges } = compared;
   if (!quiet) {
     for (const range of lost.slice(0, MAX_LISTED)) reportLost(range);

@@ -1,6 +1,6 @@
 // Runs `decant convert`: opens the image, finds which of its disks are converted, and makes the output.
 
-import type { Member } from '../errors/errors.js';
+import type { DiskMember } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
 import type { Output } from '../node.js';
 import { ALL_DISKS } from './command-options.js';
@@ -55,7 +55,7 @@ async function convertDisks(
   const opened = isAll ? await openAll(open) : await open(command.opening.disk);
   const exitCode = (isWhole: boolean) => (isWhole ? 0 : EXIT_DAMAGED);
   const intoMachine = !intoFolder && takesSeveral(command.format);
-  const convertEach = async (disks: readonly Member[]) =>
+  const convertEach = async (disks: readonly DiskMember[]) =>
     exitCode(
       intoMachine
         ? await convertMachine(disks, open, command, await output(command), waiting, signal)
@@ -69,7 +69,7 @@ async function convertDisks(
   }
   const image = imageOf(opened);
   try {
-    if (isAll) return await convertEach(image.members);
+    if (isAll) return await convertEach(image.disks);
     const { isWhole, made, digests } = await convert([image], command, await output(command), waiting, signal);
     printDigests(digests, [command.image], command.output === STANDARD_OUTPUT);
     if (command.place !== undefined && made) reportNextStep(command.place, [made]);

@@ -3,7 +3,7 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localPath } from '../api/node-path.js';
-import { DecantError, type Member, toDecantError } from '../errors/errors.js';
+import { DecantError, type DiskMember, toDecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp } from '../http/address.js';
@@ -34,7 +34,7 @@ export function requireFolderForAll({ bmap, opening, output, format }: ConvertCo
  * At the end, reports what comes next for all of them together. Returns whether all of each disk could be read.
  */
 export async function convertAll(
-  disks: readonly Member[],
+  disks: readonly DiskMember[],
   open: OpenDisk,
   command: ConvertCommand,
   waiting: WaitingLines,
@@ -81,7 +81,7 @@ export async function convertAll(
 
 /** Converts `disks`, which are all disks of the image, into one `output`. Returns whether all of each disk could be read. */
 export async function convertMachine(
-  disks: readonly Member[],
+  disks: readonly DiskMember[],
   open: OpenDisk,
   command: ConvertCommand,
   output: Output,

@@ -8,7 +8,7 @@ import { isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';
-import type { DiskDigest, Result, Verified } from '../public/types.js';
+import type { ConvertResult, DiskDigest, Verified } from '../public/types.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
 import { reportTime } from './digest-text.js';
@@ -63,7 +63,7 @@ async function run(
   output: Output,
   waiting: WaitingLines,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<ConvertResult> {
   const [image, ...disks] = images as [AnyImage, ...AnyImage[]];
   const large = images.flatMap(({ info }) => info.safety.filter(({ code }) => code === 'large-window'));
   if (!command.quiet) for (const { message } of large) report(`note: ${message}`);
@@ -134,7 +134,7 @@ const beforehand = ({ info }: AnyImage): string =>
     : 'the size of the disk is needed first, so the file is decoded twice';
 
 function warn(
-  { notices, rewritten, lost, lostRanges, lostBytes, unusedCompanions, verified }: Result,
+  { notices, rewritten, lost, lostRanges, lostBytes, unusedCompanions, verified }: ConvertResult,
   output: string,
 ): void {
   for (const { message } of notices) report(`note: ${message}`);
@@ -161,7 +161,7 @@ const verifiedText = ({ guestBytes, method }: Verified): string =>
 async function madeDisk(
   image: AnyImage,
   { output, format }: ConvertCommand,
-  { virtualSize, outputSize: size }: Result,
+  { virtualSize, outputSize: size }: ConvertResult,
   signal: AbortSignal,
 ): Promise<MadeDisk | undefined> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return undefined;

@@ -50,7 +50,7 @@ async function namesOfAll(open: OpenDisk): Promise<string[]> {
   if ('choice' in opened) return opened.choice.disks.map(({ name }) => name);
   const image = imageOf(opened);
   await image.close();
-  return image.members.map(({ name }) => name);
+  return image.disks.map(({ name }) => name);
 }
 
 /** Opens a disk, and computes its digest. Reports whether the whole disk could be read, and returns that too. */

@@ -1,6 +1,6 @@
 // Error messages of the command: the package's sentence, an option that helps, and the disks to choose from.
 
-import type { Fields, Member, PlainError } from '../errors/errors.js';
+import type { DiskMember, Fields, PlainError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import type { Snapshot } from '../public/types.js';
@@ -11,7 +11,7 @@ export const WITH = '--with FILE';
 
 /** The disks of an archive or a machine. */
 export interface Disks {
-  disks: readonly Member[];
+  disks: readonly DiskMember[];
   /** The name of the machine, if known. */
   machine?: string;
   /** The snapshots of the machine, if it has some. */
@@ -19,7 +19,7 @@ export interface Disks {
 }
 
 /** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */
-export const diskRows = (disks: readonly Member[]): string[] =>
+export const diskRows = (disks: readonly DiskMember[]): string[] =>
   disks.map(({ name, size, format, missing }, at) => {
     const details = missing
       ? `missing; ${WITH}`

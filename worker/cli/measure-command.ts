@@ -1,6 +1,6 @@
 // `decant measure`, with the output of `qemu-img measure` in QEMU 7.2, except for bitmaps, which no output has.
 
-import type { DiskImage, Measured } from '../node.js';
+import type { DiskImage, MeasureResult } from '../node.js';
 import type { CommandOf } from './arguments.js';
 import { print } from './printing.js';
 import { type RunContext, withDisk } from './run-context.js';
@@ -15,10 +15,10 @@ export const measureOutput = (command: CommandOf<'measure'>, context: RunContext
     return 0;
   });
 
-const measuredText = ({ required, fullyAllocated }: Measured): string[] => [
+const measuredText = ({ required, fullyAllocated }: MeasureResult): string[] => [
   `required size: ${required}`,
   `fully allocated size: ${fullyAllocated}`,
 ];
 
-const measuredJson = ({ required, fullyAllocated }: Measured): string[] =>
+const measuredJson = ({ required, fullyAllocated }: MeasureResult): string[] =>
   JSON.stringify({ required, 'fully-allocated': fullyAllocated }, undefined, 4).split('\n');

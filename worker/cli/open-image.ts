@@ -8,9 +8,9 @@ import { addressOf, isHttp } from '../http/address.js';
 import type { AddressOptions, Waiting } from '../http/http-types.js';
 import {
   type AnyImage,
+  type DiskMember,
   httpSource,
   type Input,
-  type Member,
   type OpenOptions,
   open,
   type Progress,
@@ -57,8 +57,8 @@ export async function openAll(open: OpenDisk): Promise<Opened> {
   const opened = await open(undefined);
   if (!('image' in opened)) return opened;
   const { image } = opened;
-  const isFirstOnly = image.streamed && image.members.length === 1;
-  if (!isFirstOnly && image.members.length > 0) return opened;
+  const isFirstOnly = image.streamed && image.disks.length === 1;
+  if (!isFirstOnly && image.disks.length > 0) return opened;
   // Once disk 1 is chosen, an archive that is read in order lists all disks, and an image without a list of disks fails.
   await image.close();
   return open(1);
@@ -147,10 +147,10 @@ export async function imageOpener(
     // Standard input can be read only once.
     const result = await openOrUnpack(input, options, read, unpacking, isInput);
     if (!('image' in result)) return result;
-    const { members, info } = result.image;
-    name = chosen(members, disk)?.name;
+    const { disks, info } = result.image;
+    name = chosen(disks, disk)?.name;
     try {
-      passwords.check(info, members);
+      passwords.check(info, disks);
     } catch (thrown) {
       await result.image.close();
       throw thrown;
@@ -197,7 +197,7 @@ const isInPlace = ({ streamed, info }: AnyImage): boolean =>
   info.containers.some(({ name }) => COMPRESSED.includes(name) || (name === 'zip' && info.references.length > 0));
 
 /** The disk that is open: the only one of `disks`, or `choice`. */
-const chosen = (disks: readonly Member[], choice: string | number | undefined): Member | undefined =>
+const chosen = (disks: readonly DiskMember[], choice: string | number | undefined): DiskMember | undefined =>
   disks.length === 1
     ? disks[0]
     : disks.find(({ name }, at) => choice === at + 1 || choice === name || choice === basename(name));

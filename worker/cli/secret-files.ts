@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { cancelled, DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
-import type { HeaderInfo, Layer, Member } from '../public/types.js';
+import type { DiskMember, HeaderInfo, Layer } from '../public/types.js';
 import { namedFile, shownInput } from './operands.js';
 import { STANDARD_INPUT } from './standard-streams.js';
 
@@ -127,7 +127,7 @@ class PasswordsByName {
   }
 
   /** Fails with `usage` if a password is for a layer that the image does not have, or that is not encrypted. */
-  check({ layers, needs }: HeaderInfo, disks: readonly Member[]): void {
+  check({ layers, needs }: HeaderInfo, disks: readonly DiskMember[]): void {
     // Missing files and other disks may have these layers.
     if (disks.length > 1 || needs.some(({ kind }) => kind === 'missing-file')) return;
     const encrypted = layers.filter(({ encryption }) => encryption !== undefined).map(({ name }) => name);

@@ -176,14 +176,14 @@ for (const row of FILE_SYSTEMS) {
     const fileSystem = { ...('size' in found ? {} : { size }), ...found };
     const { contents } = await inside(whole);
     expect(contents).toEqual({
-      parts: [{ offset: 0, length: size, fileSystem: expect.objectContaining(definedOf(fileSystem)) }],
+      partitions: [{ offset: 0, length: size, fileSystem: expect.objectContaining(definedOf(fileSystem)) }],
     });
-    expect(contents.parts[0]!.fileSystem!.label).toBe(found.label);
+    expect(contents.partitions[0]!.fileSystem!.label).toBe(found.label);
 
     const disk = blank(size + 4 * MIB);
     run('sfdisk', ['-q', disk], `label: gpt\nstart=2MiB, size=${size / MIB}MiB, name="one"\n`);
     put(whole, disk, 2 * MIB);
-    const part = (await inside(disk)).contents.parts[0];
+    const part = (await inside(disk)).contents.partitions[0];
     expect(part).toMatchObject({ offset: 2 * MIB, name: 'one', fileSystem: definedOf(fileSystem) });
   });
 }
@@ -251,7 +251,7 @@ for (const [name, writes, found] of WRITTEN) {
   test(`${name}, by its specification`, async () => {
     const disk = blank(MIB);
     for (const [offset, bytes] of writes) write(disk, offset, bytes);
-    expect((await inside(disk)).contents).toEqual({ parts: [{ offset: 0, length: MIB, fileSystem: found }] });
+    expect((await inside(disk)).contents).toEqual({ partitions: [{ offset: 0, length: MIB, fileSystem: found }] });
   });
 }
 
@@ -270,26 +270,26 @@ const GPT_PARTS = [
 test('a GPT, and its backup if the first is damaged', async () => {
   const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], GPT);
-  const firmware = ['UEFI', 'BIOS'];
-  const intact = { table: { kind: 'GPT', isDamaged: false }, parts: GPT_PARTS, firmware };
+  const firmware = ['efi', 'bios'];
+  const intact = { table: { kind: 'GPT', damaged: false }, partitions: GPT_PARTS, firmware };
   expect((await inside(disk)).contents).toEqual(intact);
   for (const damage of [512, 512 + 40, 1024 + 32]) {
     const copy = blank(0);
     copyFileSync(disk, copy);
     write(copy, damage, [0x55]);
-    expect((await inside(copy)).contents).toEqual({ ...intact, table: { kind: 'GPT', isDamaged: true } });
+    expect((await inside(copy)).contents).toEqual({ ...intact, table: { kind: 'GPT', damaged: true } });
   }
 });
 
 // (what, partitions for sfdisk, boot code, firmware)
 for (const [what, table, code, firmware] of [
-  ['a GPT with an EFI system partition', 'label: gpt\ntype=C12A7328-F81F-11D2-BA4B-00A0C93EC93B', '', ['UEFI']],
+  ['a GPT with an EFI system partition', 'label: gpt\ntype=C12A7328-F81F-11D2-BA4B-00A0C93EC93B', '', ['efi']],
   ['a GPT without', 'label: gpt\ntype=linux', 'code', undefined],
-  ['an MBR with an EFI system partition', 'label: dos\ntype=ef', '', ['UEFI']],
-  ['an MBR with an active partition', 'label: dos\ntype=7, bootable', 'code', ['BIOS']],
+  ['an MBR with an EFI system partition', 'label: dos\ntype=ef', '', ['efi']],
+  ['an MBR with an active partition', 'label: dos\ntype=7, bootable', 'code', ['bios']],
   ['an active partition without boot code', 'label: dos\ntype=7, bootable', '', undefined],
   ['boot code without an active partition', 'label: dos\ntype=83', 'code', undefined],
-  ['GRUB without an active partition', 'label: dos\ntype=83', 'GRUB ', ['BIOS']],
+  ['GRUB without an active partition', 'label: dos\ntype=83', 'GRUB ', ['bios']],
 ] as const) {
   test(`the firmware for ${what}`, async () => {
     const disk = blank(16 * MIB);
@@ -305,8 +305,8 @@ test('a GPT of 4,096-byte sectors', async () => {
   run('fdisk', ['-b', '4096', disk], 'g\nn\n1\n512\n+2M\nw\n');
   const { contents } = await inside(disk);
   expect(contents).toEqual({
-    table: { kind: 'GPT', isDamaged: false },
-    parts: [{ offset: 2 * MIB, length: 2 * MIB, type: 'Linux' }],
+    table: { kind: 'GPT', damaged: false },
+    partitions: [{ offset: 2 * MIB, length: 2 * MIB, type: 'Linux' }],
   });
 });
 
@@ -315,7 +315,7 @@ test('a protective MBR without its GPT', async () => {
   run('sfdisk', ['-q', disk], GPT);
   write(disk, 512, [0]);
   write(disk, 16 * MIB - 512, [0]);
-  expect((await inside(disk)).contents).toEqual({ table: { kind: 'GPT', isDamaged: true }, parts: [] });
+  expect((await inside(disk)).contents).toEqual({ table: { kind: 'GPT', damaged: true }, partitions: [] });
 });
 
 const MBR = `label: dos
@@ -330,8 +330,8 @@ test('an MBR with an extended partition', async () => {
   const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], MBR);
   const { contents } = await inside(disk);
-  expect(contents.table).toEqual({ kind: 'MBR', isDamaged: false });
-  expect(contents.parts.map(({ offset, length, type }) => [offset / MIB, length / MIB, type])).toEqual([
+  expect(contents.table).toEqual({ kind: 'MBR', damaged: false });
+  expect(contents.partitions.map(({ offset, length, type }) => [offset / MIB, length / MIB, type])).toEqual([
     [1, 1, 'FAT32'],
     [3, 2, 'Linux'],
     [6, 3, 'Linux swap'],
@@ -351,14 +351,14 @@ for (const [what, link] of [
     write(disk, second + 446 + 16 + 4, [5]);
     write(disk, second + 446 + 16 + 8, [link & 0xff, link >> 8, 0, 0, 1, 0, 0, 0]);
     const { contents, reads } = await inside(disk);
-    expect(contents.table).toEqual({ kind: 'MBR', isDamaged: true });
+    expect(contents.table).toEqual({ kind: 'MBR', damaged: true });
     expect(reads).toBeLessThan(60);
   });
 }
 
 test('blank and empty disks have no contents', async () => {
   for (const size of [0, 1, 511, 512, MIB]) {
-    expect((await inside(blank(size))).contents).toEqual({ parts: [] });
+    expect((await inside(blank(size))).contents).toEqual({ partitions: [] });
   }
 });
 

@@ -25,24 +25,24 @@ export interface Partition {
 }
 
 /** A partition table. */
-export interface Table {
+export interface PartitionTable {
   /** The kind of table. */
   kind: 'MBR' | 'GPT';
   /** The partitions, in the order of the table. */
-  parts: Partition[];
-  /** Whether the table is damaged: the backup was used, or partitions are missing in `parts`. */
-  isDamaged: boolean;
+  partitions: Partition[];
+  /** Whether the table is damaged: the backup was used, or partitions are missing in `partitions`. */
+  damaged: boolean;
 }
 
 /** What starts a machine. */
-export type Firmware = 'UEFI' | 'BIOS';
+export type Firmware = 'efi' | 'bios';
 
 /** The contents of a disk. */
 export interface Contents {
   /** The partition table, if the disk has one. */
-  table?: Omit<Table, 'parts'>;
+  table?: Omit<PartitionTable, 'partitions'>;
   /** The partitions; without a table, a file system at the start of the disk. */
-  parts: Partition[];
+  partitions: Partition[];
   /**
    * The firmware that can start the disk, if there are signs of it: an EFI system partition; a partition for boot code, or an MBR
    * with boot code and an active partition, or with GRUB.

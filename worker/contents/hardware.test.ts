@@ -5,7 +5,7 @@ import type { Contents, Firmware } from './disk-contents.js';
 import { hardwareShown } from './hardware.js';
 
 const contents = (firmware: Firmware[], parts: [type?: string, fileSystem?: string][]): Contents => ({
-  parts: parts.map(([type, name]) => ({
+  partitions: parts.map(([type, name]) => ({
     offset: 0,
     length: 1,
     ...(type !== undefined && { type }),
@@ -21,7 +21,7 @@ for (const [what, found, hardware] of [
   [
     'Linux with UEFI',
     contents(
-      ['UEFI'],
+      ['efi'],
       [
         ['EFI system', 'FAT32'],
         ['Linux root', 'ext4'],
@@ -31,25 +31,25 @@ for (const [what, found, hardware] of [
   ],
   [
     'Linux with both',
-    contents(['UEFI', 'BIOS'], [['EFI system', 'FAT32'], ['BIOS boot'], ['Linux']]),
+    contents(['efi', 'bios'], [['EFI system', 'FAT32'], ['BIOS boot'], ['Linux']]),
     { firmware: 'bios', os: 'linux' },
   ],
-  ['Linux with BIOS', contents(['BIOS'], [['Linux', 'XFS']]), { firmware: 'bios', os: 'linux' }],
+  ['Linux with BIOS', contents(['bios'], [['Linux', 'XFS']]), { firmware: 'bios', os: 'linux' }],
   [
     'Windows with UEFI',
-    contents(['UEFI'], [['EFI system', 'FAT32'], ['Microsoft reserved'], ['Microsoft data', 'NTFS']]),
+    contents(['efi'], [['EFI system', 'FAT32'], ['Microsoft reserved'], ['Microsoft data', 'NTFS']]),
     { firmware: 'efi', os: 'windows10' },
   ],
   [
     'Windows with BitLocker',
-    contents(['UEFI'], [['EFI system'], ['Microsoft data', 'BitLocker']]),
+    contents(['efi'], [['EFI system'], ['Microsoft data', 'BitLocker']]),
     { firmware: 'efi', os: 'windows10' },
   ],
-  ['Windows with BIOS', contents(['BIOS'], [['NTFS or exFAT', 'NTFS']]), { firmware: 'bios', os: 'windows10' }],
+  ['Windows with BIOS', contents(['bios'], [['NTFS or exFAT', 'NTFS']]), { firmware: 'bios', os: 'windows10' }],
   [
     'Linux with data of Windows',
     contents(
-      ['UEFI'],
+      ['efi'],
       [
         ['Microsoft data', 'NTFS'],
         ['Linux', 'ext4'],
@@ -57,8 +57,8 @@ for (const [what, found, hardware] of [
     ),
     { firmware: 'efi', os: 'linux' },
   ],
-  ['FreeBSD', contents(['UEFI'], [['EFI system', 'FAT32'], ['FreeBSD swap'], ['FreeBSD ZFS']]), { firmware: 'efi' }],
-  ['an unknown system', contents(['UEFI'], [['EFI system', 'FAT32']]), { firmware: 'efi' }],
+  ['FreeBSD', contents(['efi'], [['EFI system', 'FAT32'], ['FreeBSD swap'], ['FreeBSD ZFS']]), { firmware: 'efi' }],
+  ['an unknown system', contents(['efi'], [['EFI system', 'FAT32']]), { firmware: 'efi' }],
 ] as const) {
   test(what, () => expect(hardwareShown(found)).toEqual(hardware));
 }

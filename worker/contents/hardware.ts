@@ -8,11 +8,11 @@ const OF_LINUX = /^(Linux|ext[234]|XFS|Btrfs|LVM|LUKS|swap)/;
 const OF_OTHERS = /^(FreeBSD|OpenBSD|NetBSD|Apple|HFS|APFS)/;
 
 /** The firmware that starts the disk, and its system, if there are signs of only one. */
-export function hardwareShown({ firmware = [], parts }: Contents): { firmware?: 'bios' | 'efi'; os?: string } {
+export function hardwareShown({ firmware = [], partitions }: Contents): { firmware?: 'bios' | 'efi'; os?: string } {
   if (firmware.length === 0) return {};
-  const found = parts.flatMap(({ type = '', fileSystem }) => [type, fileSystem?.name ?? '']);
+  const found = partitions.flatMap(({ type = '', fileSystem }) => [type, fileSystem?.name ?? '']);
   const has = (kind: RegExp) => found.some((name) => kind.test(name));
-  const starts = firmware.includes('BIOS') ? 'bios' : 'efi';
+  const starts = firmware.includes('bios') ? 'bios' : 'efi';
   if (has(OF_OTHERS)) return { firmware: starts };
   if (has(OF_LINUX)) return { firmware: starts, os: 'linux' };
   return { firmware: starts, ...(has(OF_WINDOWS) && { os: 'windows10' }) };

@@ -30,14 +30,14 @@ export async function contentsOf(
   const disk = new Disk(read, size);
   const whole = await fileSystemAt(disk, 0);
   const alone: Partition[] = whole ? [{ offset: 0, length: size, fileSystem: whole }] : [];
-  if (whole && WITH_BOOT_CODE.test(whole.name)) return { parts: alone };
+  if (whole && WITH_BOOT_CODE.test(whole.name)) return { partitions: alone };
   const table = await tableOf(disk);
-  if (!table) return { parts: alone };
-  const { parts, ...rest } = table;
-  for (const part of parts.slice(0, MAX_EXAMINED)) {
+  if (!table) return { partitions: alone };
+  const { partitions, ...rest } = table;
+  for (const part of partitions.slice(0, MAX_EXAMINED)) {
     const found = await fileSystemAt(disk, part.offset);
     if (found) part.fileSystem = found;
   }
   const firmware = await firmwareOf(disk, table);
-  return { table: rest, parts, ...(firmware.length > 0 ? { firmware } : {}) };
+  return { table: rest, partitions, ...(firmware.length > 0 ? { firmware } : {}) };
 }

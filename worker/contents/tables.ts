@@ -1,7 +1,7 @@
 // Partition tables: GPT (UEFI Specification 2.10, chapter 5) and MBR; and the firmware that starts the disk.
 
 import { ByteReader, crc32, type Disk } from './disk.js';
-import type { Firmware, Partition, Table } from './disk-contents.js';
+import type { Firmware, Partition, PartitionTable } from './disk-contents.js';
 
 /** By the first byte of an entry of an MBR. */
 const MBR_TYPES: Record<number, string> = {
@@ -62,23 +62,23 @@ const EXTENDED = [0x05, 0x0f, 0x85];
 const PROTECTIVE = 0xee;
 
 /** The partition table of `disk`; `undefined` if it has none. */
-export async function tableOf(disk: Disk): Promise<Table | undefined> {
+export async function tableOf(disk: Disk): Promise<PartitionTable | undefined> {
   const mbr = await readMbr(disk, 0);
   const gpt = await findGpt(disk);
   if (gpt) return gpt;
   if (!mbr) return undefined;
   // A protective MBR whose GPT is lost.
-  if (mbr.some(({ type }) => type === PROTECTIVE)) return { kind: 'GPT', parts: [], isDamaged: true };
+  if (mbr.some(({ type }) => type === PROTECTIVE)) return { kind: 'GPT', partitions: [], damaged: true };
   return mbrTable(disk, mbr);
 }
 
 /** The GPT at the start of the disk, or its backup at the end. */
-async function findGpt(disk: Disk): Promise<Table | undefined> {
+async function findGpt(disk: Disk): Promise<PartitionTable | undefined> {
   for (const isCopy of [false, true]) {
     for (const sector of GPT_SECTORS) {
       const sectors = Math.floor(disk.size / sector);
       const parts = await readGpt(disk, sector, isCopy ? sectors - 1 : 1);
-      if (parts) return { kind: 'GPT', parts, isDamaged: isCopy };
+      if (parts) return { kind: 'GPT', partitions: parts, damaged: isCopy };
     }
   }
   return undefined;
@@ -157,7 +157,7 @@ async function readMbr(disk: Disk, number: number): Promise<MbrEntry[] | undefin
     .filter(({ type, sectors }) => type !== 0 && sectors > 0);
 }
 
-async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<Table | undefined> {
+async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<PartitionTable | undefined> {
   if (entries.length === 0) return undefined;
   const parts: Partition[] = [];
   let isDamaged = false;
@@ -165,7 +165,7 @@ async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<Table | undefi
     if (!EXTENDED.includes(entry.type)) parts.push(mbrPart(entry, 0));
     else isDamaged = !(await addLogical(disk, entry.first, parts)) || isDamaged;
   }
-  return { kind: 'MBR', parts, isDamaged };
+  return { kind: 'MBR', partitions: parts, damaged: isDamaged };
 }
 
 /**
@@ -199,11 +199,11 @@ const ENTRIES = [446, 462, 478, 494];
 const ACTIVE = 0x80;
 
 /** Signs of UEFI: an EFI system partition. Of BIOS: a partition for its boot code, or an MBR that leads to the system. */
-export async function firmwareOf(disk: Disk, { kind, parts }: Table): Promise<Firmware[]> {
+export async function firmwareOf(disk: Disk, { kind, partitions: parts }: PartitionTable): Promise<Firmware[]> {
   const has = (wanted: string) => parts.some(({ type }) => type === wanted);
   const found: Firmware[] = [];
-  if (has('EFI system')) found.push('UEFI');
-  if (has('BIOS boot') || (kind === 'MBR' && (await isStarted(disk)))) found.push('BIOS');
+  if (has('EFI system')) found.push('efi');
+  if (has('BIOS boot') || (kind === 'MBR' && (await isStarted(disk)))) found.push('bios');
   return found;
 }
 

@@ -39,7 +39,7 @@ export interface ContainerInfo {
 }
 
 /** A disk in a container. */
-export interface Member {
+export interface DiskMember {
   /** Its name in the container, unchanged: show it with `shownText`. */
   readonly name: string;
   /** Its size in the container, in bytes. */
@@ -89,8 +89,8 @@ export interface Fields {
   readonly format?: string;
   /** The status of a server's answer. */
   readonly status?: number;
-  /** The disks in the container, as `image.members` lists them. */
-  readonly disks?: readonly Member[];
+  /** The disks in the container, as `image.disks` lists them. */
+  readonly disks?: readonly DiskMember[];
   /** The containers around the image, as `info.containers` lists them. */
   readonly containers?: readonly ContainerInfo[];
   /** The snapshots of the virtual machine, as `info.snapshots` lists them. */
@@ -100,7 +100,7 @@ export interface Fields {
     | string
     | number
     | boolean
-    | readonly Member[]
+    | readonly DiskMember[]
     | readonly ContainerInfo[]
     | readonly Snapshot[]
     | undefined;

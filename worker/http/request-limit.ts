@@ -10,12 +10,12 @@ const DEFAULT_LIMIT = 6;
  * `httpSource(url, { limit })`.
  */
 export class RequestLimit {
-  /** Fails with `usage` unless `most` is a whole number, 1 or more. */
+  /** Fails with `usage` unless `max` is a whole number, 1 or more. */
   constructor(
     /** The limit for each server; 6 by default. */
-    readonly most: number = DEFAULT_LIMIT,
+    readonly max: number = DEFAULT_LIMIT,
   ) {
-    if (!Number.isSafeInteger(most) || most < 1) {
+    if (!Number.isSafeInteger(max) || max < 1) {
       throw new DecantError('usage', 'A RequestLimit takes a whole number, 1 or more');
     }
   }
@@ -35,20 +35,20 @@ export class RequestSlots {
   /** Callbacks in the order of their arrival; each is called when a slot is free. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(readonly most = DEFAULT_LIMIT) {}
+  constructor(readonly max = DEFAULT_LIMIT) {}
 
   /** Returns the slots that sources with `limit` share for the origin of `url`. */
   static forOrigin({ origin }: URL, limit: RequestLimit): RequestSlots {
     const ofLimit = hosts.get(limit) ?? new Map<string, RequestSlots>();
     hosts.set(limit, ofLimit);
-    const host = ofLimit.get(origin) ?? new RequestSlots(limit.most);
+    const host = ofLimit.get(origin) ?? new RequestSlots(limit.max);
     ofLimit.set(origin, host);
     return host;
   }
 
   /** Whether a request may start now. If not, `start` is called once when it may. */
   isFree(start: () => void): boolean {
-    const hasRoom = this.#underWay < this.most;
+    const hasRoom = this.#underWay < this.max;
     if (!hasRoom) this.#waiting.add(start);
     return hasRoom;
   }
@@ -83,7 +83,7 @@ export class RequestSlots {
     this.#underWay -= 1;
     // A caller that wants several slots queues again, after all others.
     for (const start of this.#waiting) {
-      if (this.#underWay >= this.most) return;
+      if (this.#underWay >= this.max) return;
       this.#waiting.delete(start);
       start();
     }

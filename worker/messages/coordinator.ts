@@ -2,12 +2,12 @@
 
 import type { PlainError } from '../errors/errors.js';
 import type {
+  DiskMember,
   DiskRange,
   Extent,
   Info,
   LostRange,
   MachineHardware,
-  Member,
   Notice,
   OutputFormat,
   Snapshot,
@@ -26,7 +26,7 @@ export interface OpenResult {
   image: number;
   info: CrateInfo;
   formats: OutputFormat[];
-  members: Member[];
+  members: DiskMember[];
   /** Whether the disk can only be read once, in order, because of its container. */
   comesInOrder: boolean;
   /** The error for a caller without room, if it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
@@ -52,7 +52,7 @@ export interface DiskOfMachine {
   /** The number of the disk among `members`. */
   number: number;
   /** The disks of the machine. */
-  members: Member[];
+  members: DiskMember[];
   machine?: string;
   hardware?: MachineHardware;
   snapshots: Snapshot[];

@@ -4,7 +4,7 @@ import type { Place } from '../public/types.places.js';
 import { PLACES } from './registry.js';
 
 export type * from '../contents/disk-contents.js';
-export type { ContainerInfo, Fields, Member, Snapshot } from '../errors/errors.js';
+export type { ContainerInfo, DiskMember, Fields, Snapshot } from '../errors/errors.js';
 export type { NoticeCode, OutputFormatName, PlaceName } from '../errors/names.js';
 export type { MachineHardware, Notice } from '../public/types.info.js';
 export type { MadeDisk, NextCommand, NextStep, Place, PlaceFormat, PlaceLimit } from '../public/types.places.js';

@@ -36,13 +36,13 @@ function checked(made: unknown): [MadeDisk, ...MadeDisk[]] {
   const disks: unknown[] = Array.isArray(made) ? made : [made];
   const isDisk = (disk: unknown) => {
     const given = isObject(disk) ? (disk as Record<string, unknown>) : {};
-    const { file, format, size, virtualSize, machine = '', hardware = {}, contents = { parts: [] } } = given;
+    const { file, format, size, virtualSize, machine = '', hardware = {}, contents = { partitions: [] } } = given;
     return (
       [file, format, machine].every((text) => typeof text === 'string') &&
       [size, virtualSize].every((size) => Number.isSafeInteger(size)) &&
       isHardware(hardware) &&
       isObject(contents) &&
-      'parts' in contents
+      'partitions' in contents
     );
   };
   if (disks.length > 0 && disks.every(isDisk)) return disks as [MadeDisk, ...MadeDisk[]];

@@ -457,7 +457,7 @@ describe('commands carry the hardware of the machine', () => {
       { offset: 0, length: 1, type: 'EFI system' },
       { offset: 1, length: 1, type: 'Microsoft reserved' },
     ];
-    const contents = { parts, firmware: ['UEFI' as const] };
+    const contents = { partitions: parts, firmware: ['efi' as const] };
     const shown = { ...one('vhdx', { cpus: 2 }), contents };
     expect(linesFor('hyperv', shown)).toEqual([
       'fsutil sparse setflag web.vhdx 0',

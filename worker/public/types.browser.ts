@@ -49,7 +49,7 @@ export type Output =
   | { opfs: string }
   /**
    * A download of this name. The output is first written to the private file system. That copy is removed when it expires:
-   * `Result.copyExpires`.
+   * `ConvertResult.copyExpires`.
    */
   | { download: string }
   /**
@@ -129,7 +129,7 @@ export interface TargetKind {
   code?: string;
   /** With `size`, of `opfs` and `download`: whether the private file system has room for the file now. */
   fits?: boolean;
-  /** With `size`, of `download`: when the copy of such a file would expire if it were completed now. See `Result.copyExpires`. */
+  /** With `size`, of `download`: when the copy of such a file would expire if it were completed now. See `ConvertResult.copyExpires`. */
   copyExpires?: Date;
 }
 

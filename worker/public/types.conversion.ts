@@ -206,7 +206,7 @@ export interface DigestedDisk {
   /** How many bytes were digested: the virtual size. */
   size: number;
   /**
-   * Salvage: the lost ranges, which were digested as zeros, as in `Result`. If there are any, the digest is not that of the undamaged
+   * Salvage: the lost ranges, which were digested as zeros, as in `ConvertResult`. If there are any, the digest is not that of the undamaged
    * disk.
    */
   lost: LostRange[];
@@ -214,12 +214,12 @@ export interface DigestedDisk {
   lostRanges: number;
   /** The number of lost bytes. */
   lostBytes: number;
-  /** Of `digest` of an image: notices for a person, as `notices` of a `Result`, which has those of a conversion. */
+  /** Of `digest` of an image: notices for a person, as `notices` of a `ConvertResult`, which has those of a conversion. */
   notices?: Notice[];
 }
 
 /** Options of `sha256`. */
-export interface DigestOptions {
+export interface Sha256Options {
   /** Cancels the digest. */
   signal?: AbortSignal;
   /** Called while the file is read. */
@@ -238,7 +238,7 @@ export interface Verified {
 }
 
 /** The result of a conversion. */
-export interface Result {
+export interface ConvertResult {
   /** The size of the disk: the virtual size of the image, or `size`, or the sum of all disks. Some formats make the disk larger: see `notices`. */
   virtualSize: number;
   /**

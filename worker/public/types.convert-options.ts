@@ -53,12 +53,12 @@ export interface CommonConvertOptions {
    */
   resume?: boolean;
   /**
-   * Computes the SHA-256 of the output while it is written: `Result.sha256`. Only where all bytes pass in ascending order: streams
+   * Computes the SHA-256 of the output while it is written: `ConvertResult.sha256`. Only where all bytes pass in ascending order: streams
    * and uploads that are neither resumed nor begun by their end. Elsewhere it does nothing: see `sha256`.
    */
   sha256?: boolean;
   /**
-   * Computes the SHA-256 of the disk as it is in the image, in the same pass: `Result.digest`. It takes as long as hashing all bytes of the
+   * Computes the SHA-256 of the disk as it is in the image, in the same pass: `ConvertResult.digest`. It takes as long as hashing all bytes of the
    * disk, zeros too. Not with `resume`, since a resumed conversion does not read the whole disk.
    */
   digest?: boolean;

@@ -5,17 +5,17 @@ import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
 import type {
+  ConvertResult,
   DiskDigest,
   DiskRange,
   EngineOptions,
   LostRange,
   OutputFormat,
   Progress,
-  Result,
   Resumable,
   TreeDigest,
 } from './types.conversion.js';
-import type { CheckResult, Extent, Info, Layer, Member, StreamedInfo } from './types.info.js';
+import type { CheckResult, DiskMember, Extent, Info, Layer, StreamedInfo } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
@@ -25,7 +25,7 @@ export interface CommonOpenOptions extends EngineOptions {
   /** The name of the image for messages. By default that of the `File`, path or source. */
   name?: string;
   /**
-   * The disk to open, of the several in an archive such as an OVA or of a virtual machine: its number in `image.members`, from
+   * The disk to open, of the several in an archive such as an OVA or of a virtual machine: its number in `image.disks`, from
    * 1, or its name there; the last part of the name is enough if only one disk has it. If there are several and none is
    * chosen, the call fails with `usage`, code `several-images`, and lists them in `fields.disks`. Fails with `usage`, code
    * `no-such-disk`, if the archive has no such disk, or if the image is not in a zip or tar archive that is read at any
@@ -127,7 +127,7 @@ export interface CheckOptions {
 }
 
 /** How to compute the digest of a disk. */
-export interface DiskDigestOptions {
+export interface DigestOptions {
   /**
    * Computes the digest of fs-verity instead of the SHA-256. Workers hash the data, and zeros cost nothing: a SHA-256 of a large, mostly
    * empty disk takes minutes, this digest takes as long as reading the data.
@@ -156,7 +156,7 @@ export interface MeasureOptions {
  * without compression, apart from zeros in the data of the image, which a conversion leaves out; where an output is
  * compressed, they are upper bounds.
  */
-export interface Measured {
+export interface MeasureResult {
   /** The size with the data that the image has. */
   required: number;
   /** The size if the disk had data everywhere. */
@@ -178,7 +178,7 @@ export interface CompareOptions {
 }
 
 /** The result of a comparison. */
-export interface Compared {
+export interface CompareResult {
   /**
    * Whether the guest reads the same bytes from both disks; the smaller one counts as if zeros followed it. After a strict comparison:
    * whether the sizes and the allocation are the same, too.
@@ -226,7 +226,7 @@ export interface ImageBase {
    * listed. It has one entry for an archive with one disk, also for one that is read in order, and is empty for an image that is not
    * in an archive. Of archives in archives, it lists the outermost one with several disks.
    */
-  readonly members: readonly Member[];
+  readonly disks: readonly DiskMember[];
   /** The formats that the disk can be converted to, the default first; `refusal` says why one is not possible. */
   readonly formats: readonly OutputFormat[];
   /** Lists the places where disks run, with the output of this disk for each; `refusal` says why it does not fit there. */
@@ -243,13 +243,13 @@ export interface ImageBase {
    */
   check(options?: CheckOptions): Promise<CheckResult>;
   /** Computes the digest of fs-verity of the disk. It reads the image as the SHA-256 does. */
-  digest(options: DiskDigestOptions & { tree: true }): Promise<TreeDigest>;
+  digest(options: DigestOptions & { tree: true }): Promise<TreeDigest>;
   /**
    * Computes the SHA-256 of the disk, of its bytes from 0 to the virtual size. It reads the data of the image once, as a conversion does, and
    * fails as that does: also at damage, unless the image was opened with `salvage`. Lost ranges are zeros then, and are listed. The image of
    * a stream can be read once: for its digest or for a conversion, or for both with `digest` of `convert`.
    */
-  digest(options?: DiskDigestOptions & { tree?: false }): Promise<DiskDigest>;
+  digest(options?: DigestOptions & { tree?: false }): Promise<DiskDigest>;
   /** Ends all work on this image and frees its resources. */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */
@@ -259,7 +259,7 @@ export interface ImageBase {
 /** Conversions of an image to an `Output`, with the options `Options`: both differ between browsers and Node. */
 export interface Convertible<Output, Options> {
   /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
-  convert(output: Output, options?: Options): Promise<Result>;
+  convert(output: Output, options?: Options): Promise<ConvertResult>;
   /**
    * Returns the saved progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
    * `undefined` if it could not be resumed, or if only a custom target knows.
@@ -272,7 +272,7 @@ export interface CommonImage extends ImageBase {
   /** Distinguishes a `DiskImage` from a `StreamedImage`. */
   readonly streamed: false;
   /**
-   * The content of the headers, and the files and passwords that a conversion still needs. It is frozen, as `formats` and `members` are: when
+   * The content of the headers, and the files and passwords that a conversion still needs. It is frozen, as `formats` and `disks` are: when
    * something changes, as by `unlock`, the image gets another object.
    */
   readonly info: Info;
@@ -288,9 +288,9 @@ export interface CommonImage extends ImageBase {
    * both leave out is not read, nor what both leave to the same backing files. Fails as `convert` does; the message and
    * `fields.disk` of a failure name the image that it is about. Refused as `unsupported` if `other` is a streamed image.
    */
-  compare(other: CommonImage, options?: CompareOptions): Promise<Compared>;
+  compare(other: CommonImage, options?: CompareOptions): Promise<CompareResult>;
   /** Measures what `convert` would write, by the tables of the image: quick, and without a target. */
-  measure(options?: MeasureOptions): Promise<Measured>;
+  measure(options?: MeasureOptions): Promise<MeasureResult>;
   /**
    * Returns `length` bytes of the disk from `offset`, as the guest reads them. They are held in memory: use `readable` for
    * more than a few MiB. Calls may overlap. Damaged bytes are zeros if the image was opened with `salvage`; otherwise the call

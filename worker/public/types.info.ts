@@ -3,7 +3,7 @@
 import type { ContainerInfo, Fields, Snapshot } from '../errors/errors.js';
 import type { ImageFormat, NoticeCode } from '../errors/names.js';
 
-export type { ContainerInfo, Member, Snapshot } from '../errors/errors.js';
+export type { ContainerInfo, DiskMember, Snapshot } from '../errors/errors.js';
 
 /** The content of an image's headers. Names are unchanged: show them with `shownText`. */
 export interface HeaderInfo {
@@ -74,7 +74,7 @@ export interface Info extends HeaderInfo {
 
 /** The information about a streamed image that is available before its conversion. */
 export interface StreamedInfo extends HeaderInfo {
-  /** Known only at the end of the disk: see `Result.virtualSize`. */
+  /** Known only at the end of the disk: see `ConvertResult.virtualSize`. */
   readonly virtualSize?: undefined;
 }
 

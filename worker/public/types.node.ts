@@ -105,7 +105,7 @@ export interface ConvertOptions extends CommonConvertOptions {
    */
   sync?: boolean;
   /**
-   * Makes a bmap of a raw output: `Result.bmap`, the text of a file for `bmaptool copy`, which then copies only the blocks with data to a device.
+   * Makes a bmap of a raw output: `ConvertResult.bmap`, the text of a file for `bmaptool copy`, which then copies only the blocks with data to a device.
    * Blocks have data if `map` lists them as data, or if they were rewritten; of a streamed image, all blocks. The output is read once more.
    * Refused with `usage` for another `format`, and for a stream or custom target.
    */

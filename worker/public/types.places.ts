@@ -76,9 +76,9 @@ export interface MadeDisk {
   file: string;
   /** The name of the output format. */
   format: string;
-  /** The size of the file, in bytes: `Result.outputSize`. */
+  /** The size of the file, in bytes: `ConvertResult.outputSize`. */
   size: number;
-  /** The virtual size of the disk, in bytes: `Result.virtualSize`. */
+  /** The virtual size of the disk, in bytes: `ConvertResult.virtualSize`. */
   virtualSize: number;
   /** The name of its virtual machine: `Info.machine`. */
   machine?: string | undefined;

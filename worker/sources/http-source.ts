@@ -95,7 +95,7 @@ export class HttpSource implements Source {
     private readonly doubt: string | undefined,
   ) {
     const fetchRange: FetchRange = (range, take, signal) => this.#fetchAll(range, take, signal);
-    this.#pace = new Pace(client.slots.most);
+    this.#pace = new Pace(client.slots.max);
     this.#queue = new RangeQueue(fetchRange, this.#pace, client.slots);
     this.#queue.markFetched({ start: 0, end: beginning.head.length });
     this.size = beginning.state.size;

@@ -18,7 +18,7 @@ import type {
 } from '../messages/coordinator.js';
 import { type Capacity, type ImageSpec, MEASURED, type SourceSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
-import type { FileCheck, Info, Measured, Member, OutputFormat } from '../public/types.js';
+import type { DiskMember, FileCheck, Info, MeasureResult, OutputFormat } from '../public/types.js';
 import { Conversions, type HeldImage, specsOf } from './conversions.js';
 import { PartWorkers } from './dispatcher.js';
 import { poolMethods } from './pool-methods.js';
@@ -106,7 +106,7 @@ function coordinatorMethods(
         const image = nextId++;
         images.set(image, opened);
         const formats = crateImage.formats() as OutputFormat[];
-        const members = crateImage.members() as Member[];
+        const members = crateImage.members() as DiskMember[];
         const [comesInOrder, isInPlace] = [crateImage.comesInOrder(), crateImage.isInPlace()];
         const roomNeeded = crateImage.roomNeeded() as PlainError | undefined;
         const parts = Array.from(crateImage.parts());
@@ -198,7 +198,7 @@ function coordinatorMethods(
     },
 
     /** Measures an output from the tables of the image. */
-    async measure({ operation, image, format, formatOptions, size }: MeasureRequest): Promise<Measured> {
+    async measure({ operation, image, format, formatOptions, size }: MeasureRequest): Promise<MeasureResult> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.measure(format, formatOptions, size, cancel));
     },

@@ -1,7 +1,7 @@
 // A CommonJS module that imports the package, as node16 and node18 require.
-import type { Result } from 'decant' with { 'resolution-mode': 'import' };
+import type { ConvertResult } from 'decant' with { 'resolution-mode': 'import' };
 
-async function main([source, output]: string[]): Promise<Result> {
+async function main([source, output]: string[]): Promise<ConvertResult> {
   const { open } = await import('decant');
   const image = await open(source!);
   try {

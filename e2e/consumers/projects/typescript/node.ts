@@ -1,7 +1,7 @@
-import { open, type Result } from 'decant';
+import { type ConvertResult, open } from 'decant';
 import { checkTarget } from 'decant/testing';
 
-export async function convert(path: string): Promise<Result> {
+export async function convert(path: string): Promise<ConvertResult> {
   const image = await open(path);
   return image.convert(new URL('file:///tmp/disk.raw'), { sync: true });
 }
