@@ -151,6 +151,7 @@ export class Conversion {
       rates,
       isMeasured: !isRemote && measured.includes(this.#method),
       compressed: output.compressed,
+      verified: isVerified(this.ready),
       // A compressed output has fewer bytes than the disk, so the bytes that the browser has taken do not measure progress.
       ...(taken && isSized && !output.compressed ? { taken } : {}),
     });

@@ -263,7 +263,7 @@ test('a standstill is counted from the last progress until the browser completes
   });
 });
 
-test('reading the result back is measured on its own, from 0 to 1', () => {
+test('reading the result back continues where the conversion ended', () => {
   withClock((set) => {
     const meter = new ProgressMeter({
       method: 'picked',
@@ -271,6 +271,7 @@ test('reading the result back is measured on its own, from 0 to 1', () => {
       fileSize: GUEST,
       data: DATA,
       isMeasured: false,
+      verified: true,
     });
     set(0);
     meter.update(progressAt(0));
@@ -278,13 +279,15 @@ test('reading the result back is measured on its own, from 0 to 1', () => {
     meter.update(progressAt(4));
     set(5);
     meter.update({ ...progressAt(4), phase: 'finalizing' });
-    expect(meter.read().share).toBeGreaterThan(0);
+    const converted = meter.read().share;
+    expect(converted).toBeGreaterThan(0);
+    expect(converted).toBeLessThanOrEqual(0.9);
     const verifying = { ...progressAt(4), phase: 'verifying', bytesPerSecond: 2e9 } as const;
-    meter.update({ ...verifying, fraction: 0.25, secondsLeft: 3 });
-    expect(meter.read()).toMatchObject({ share: 0.25, secondsLeft: 3, speed: 2e9, stalled: 0 });
+    meter.update({ ...verifying, fraction: 0.5, secondsLeft: 3 });
+    expect(meter.read()).toMatchObject({ share: converted, secondsLeft: 3, speed: 2e9, stalled: 0 });
     set(20);
-    meter.update({ ...verifying, fraction: 0.5, secondsLeft: 2 });
-    expect(meter.read()).toMatchObject({ share: 0.5, stalled: 0 });
+    meter.update({ ...verifying, fraction: 0.75, secondsLeft: 2 });
+    expect(meter.read()).toMatchObject({ share: (converted + 1) / 2, stalled: 0 });
     set(60);
     expect(meter.read()).toMatchObject({ secondsLeft: undefined, speed: undefined, stalled: 40 });
   });

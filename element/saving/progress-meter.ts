@@ -12,6 +12,8 @@ const MEASURED_ENOUGH = 0.2;
 const UNSIZED = { size: 0.5, rate: 1e8 };
 /** While the browser completes a file, which reports no progress, at most this share of that time is shown. */
 const ALMOST = 0.98;
+/** The share of a conversion that is verified in which its result is read back. Usually, that takes less. */
+const VERIFYING = 0.1;
 
 /** The conversion to measure. */
 interface MeasuredWork {
@@ -27,6 +29,8 @@ interface MeasuredWork {
   isMeasured: boolean;
   /** Whether the output is compressed, so that its size is known only afterwards. */
   compressed?: boolean;
+  /** Whether the result is verified. */
+  verified?: boolean;
   /** For a stream: the bytes that the browser has taken. */
   taken?: () => number;
 }
@@ -60,6 +64,8 @@ export class ProgressMeter {
   /** The part that this conversion resumes from: bytes of data, and the share of the whole. */
   #before = { data: 0, share: 0 };
   #share = 0;
+  /** When verifying began: the share of the whole, and the `fraction` of the package's report. */
+  #verifyingFrom: { share: number; fraction: number } | undefined;
 
   constructor(private readonly conversion: MeasuredWork) {}
 
@@ -100,7 +106,7 @@ export class ProgressMeter {
       share = weight + (1 - weight) * Math.min(ALMOST, elapsed / finishing);
       secondsLeft = elapsed < finishing ? finishing - elapsed : undefined;
     }
-    this.#share = Math.max(this.#share, Math.min(1, share));
+    this.#grow(Math.min(1, share) * (this.conversion.verified ? 1 - VERIFYING : 1));
     const { waiting, network } = this.#progress ?? {};
     const silence = network?.silence ?? 0;
     const stalled = this.#finishing === undefined ? now - this.#moved : 0;
@@ -111,11 +117,19 @@ export class ProgressMeter {
     return { ...common, secondsLeft, speed: this.speed(now) };
   }
 
-  /** The progress of reading the result back: that of the whole conversion. */
+  #grow(share: number): void {
+    this.#share = Math.max(this.#share, share);
+  }
+
+  /** The progress of reading the result back, from where the conversion ended. */
   #verifying(now: number, { fraction = 0, secondsLeft, bytesPerSecond = 0, waiting, network }: Progress): ProgressNow {
+    this.#verifyingFrom ??= { share: this.#share, fraction };
+    const from = this.#verifyingFrom;
+    if (fraction > from.fraction)
+      this.#grow(from.share + ((1 - from.share) * (fraction - from.fraction)) / (1 - from.fraction));
     const silence = network?.silence ?? 0;
     const stalled = now - this.#moved;
-    const common = { share: fraction, silence, stalled, waiting };
+    const common = { share: this.#share, silence, stalled, waiting };
     if (waiting || silence >= SILENT || stalled >= STALLED)
       return { ...common, secondsLeft: undefined, speed: undefined };
     return { ...common, secondsLeft, speed: bytesPerSecond > 0 ? bytesPerSecond : undefined };

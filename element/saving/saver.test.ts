@@ -88,7 +88,7 @@ test('a result is verified as the person chooses, and so is the next one', async
   expect(isVerified(session.state as Step<'ready'>)).toBe(true);
 });
 
-test('reading back is a phase with a progress that begins at 0, and can be cancelled', async () => {
+test('reading back is a phase that continues the progress, and can be cancelled', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   await open();
   session.chooser.verify(true);
@@ -100,8 +100,9 @@ test('reading back is a phase with a progress that begins at 0, and can be cance
     const { phase, share } = await step('converting');
     return [phase, share];
   };
-  expect(await shows({ guestDone: 5e6, fraction: 1 })).toEqual(['converting', 1]);
-  expect(await shows({ phase: 'verifying', fraction: 0.25 })).toEqual(['verifying', 0.25]);
+  expect(await shows({ guestDone: 5e6, fraction: 0.5 })).toEqual(['converting', 0.9]);
+  expect(await shows({ phase: 'verifying', fraction: 0.5 })).toEqual(['verifying', 0.9]);
+  expect(await shows({ phase: 'verifying', fraction: 0.75 })).toEqual(['verifying', expect.closeTo(0.95)]);
   session.cancel();
   expect(options.signal!.aborted).toBe(true);
   end.reject(new DecantError('cancelled', 'The conversion was cancelled'));
