@@ -60,11 +60,11 @@ export interface ResultTexts {
   doneSaving: string;
   /** The result was compared with the disk. */
   verified: { 'read-back': string; checksums: string };
-  /** Where the disk is. `copying` is about how long the browser copies a download, if known. */
   /** The partition table of an enlarged disk was moved to its new end. */
   tableMoved: string;
   /** Where the file is, after its size. */
   madeIn: (place: SavedPlace) => string;
+  /** Where the disk is. `copying` is about how long the browser copies a download, if known. */
   place: (place: SavedPlace, copying: number | undefined) => string;
   /** In place of `place`, after the temporary copy of a download was removed. */
   copied: (name: string) => string;

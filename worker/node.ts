@@ -28,8 +28,8 @@ export type * from './public/types.node.js';
  * Opens an image: recognises its format and reads its headers. Resolves to a `DiskImage`, or to a `StreamedImage` if it can only
  * be read in order. Fails with a `DecantError`.
  */
-const openImage = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
-  openImageOn(node, source, options) as Promise<AnyImage>;
+const openImage = (input: Input, options?: OpenOptions): Promise<AnyImage> =>
+  openImageOn(node, input, options) as Promise<AnyImage>;
 export { openImage as open };
 
 /**

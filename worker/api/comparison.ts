@@ -70,7 +70,7 @@ function resultOf(compared: CrateCompared, virtualSizes: [number, number], stric
     ...(offset !== undefined && { firstDifference: offset }),
     differentBytes: bytes,
     differentRanges: ranges,
-    ...(allocation !== undefined && { allocationOffset: allocation }),
+    ...(allocation !== undefined && { firstAllocationDifference: allocation }),
     lost: lost.flatMap(({ lost }, at) => lost.map((range) => ({ ...range, disk: at + 1 }))),
     lostRanges: sum('lostRanges'),
     lostBytes: sum('lostBytes'),

@@ -115,9 +115,16 @@ async function printText(
       },
     })
     .finally(() => line.end());
-  const { firstDifference: offset, differentBytes, differentRanges, allocationOffset, same, lostRanges } = compared;
-  if (allocationOffset !== undefined && !(offset! < allocationOffset))
-    say(`Strict mode: Offset ${allocationOffset} block status mismatch!`);
+  const {
+    firstDifference: offset,
+    differentBytes,
+    differentRanges,
+    firstAllocationDifference,
+    same,
+    lostRanges,
+  } = compared;
+  if (firstAllocationDifference !== undefined && !(offset! < firstAllocationDifference))
+    say(`Strict mode: Offset ${firstAllocationDifference} block status mismatch!`);
   else if (offset !== undefined) mismatch(offset);
   if (offset !== undefined) say(countText(offset, differentBytes, differentRanges));
   if (same) {
@@ -172,7 +179,7 @@ async function printJson(
     firstDifference: offset,
     differentBytes,
     differentRanges,
-    allocationOffset,
+    firstAllocationDifference,
     lostBytes,
   } = compared;
   const rest = {
@@ -181,7 +188,7 @@ async function printJson(
     offset,
     'different-bytes': differentBytes,
     'different-ranges': differentRanges,
-    'allocation-offset': allocationOffset,
+    'allocation-offset': firstAllocationDifference,
     'lost-bytes': lostBytes,
   };
   for (const row of JSON.stringify(rest, undefined, 4).split('\n').slice(1)) say(row);

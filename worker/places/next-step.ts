@@ -3,6 +3,7 @@
 import { hardwareShown } from '../contents/hardware.js';
 import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
+import type { PlaceName } from '../errors/names.js';
 import { isObject } from '../errors/values.js';
 import type { MachineHardware, Notice } from '../public/types.info.js';
 import type { MadeDisk, NextStep, Place } from '../public/types.places.js';
@@ -17,12 +18,12 @@ import { Word } from './words.js';
  * `usage` if an argument has the wrong type.
  */
 export function nextStep(
-  place: string,
-  made: MadeDisk | readonly MadeDisk[],
+  place: PlaceName,
+  disks: MadeDisk | readonly MadeDisk[],
   values: Readonly<Record<string, string>> = {},
 ): NextStep | undefined {
   if (typeof place !== 'string') throw new DecantError('usage', 'The place must be a string');
-  const machine = orUsageError('the converted disks', () => machineOf(checked(made)));
+  const machine = orUsageError('the converted disks', () => machineOf(checked(disks)));
   const own = ownOf(values);
   const known = PLACES.find(({ name }) => name === place);
   if (!known) return undefined;

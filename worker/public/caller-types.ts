@@ -9,6 +9,6 @@ export type Output = Browser.Output | Node.Output;
 export type Companion = Input | { name: string; source: Input };
 export type ConvertOptions = Node.ConvertOptions;
 export interface OpenOptions extends CommonOpenOptions {
-  companions?: Companion[];
+  companions?: readonly Companion[];
   spool?: Node.OpenOptions['spool'];
 }

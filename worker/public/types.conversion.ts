@@ -1,10 +1,9 @@
 // The public types of conversions. All sizes and offsets are in bytes.
 
-import type { ErrorKind, Fields } from '../errors/errors.js';
-import type { ErrorCode, OutputFormatName } from '../errors/names.js';
+import type { OutputFormatName } from '../errors/names.js';
 import type { Waiting } from '../http/http-types.js';
 import type { Network } from './types.contracts.js';
-import type { Notice } from './types.info.js';
+import type { Notice, Refusal } from './types.info.js';
 
 /** The engine of a conversion: workers with a memory each, or threads that share one memory. */
 export type Engine = 'threads' | 'workers';
@@ -73,12 +72,7 @@ export interface OutputFormat {
   /** How the disk in the output differs from the image's: it may be larger, for example. */
   readonly notices: readonly Notice[];
   /** Why this disk cannot be converted to the format. */
-  readonly refusal?: {
-    readonly kind: ErrorKind;
-    readonly code: ErrorCode;
-    readonly fields: Fields;
-    readonly message: string;
-  };
+  readonly refusal?: Refusal;
 }
 
 /**

@@ -193,7 +193,7 @@ export interface CompareResult {
   /** The number of ranges that they form. */
   differentRanges: number;
   /** Of a strict comparison of disks of one size: the first byte that is allocated or stored in another way. */
-  allocationOffset?: number;
+  firstAllocationDifference?: number;
   /** What was lost of damaged images that were opened with `salvage`, and counts as zeros; `disk` is 1 or 2. At most 10,000 of each. */
   lost: LostRange[];
   /** The number of all lost ranges. */
@@ -250,6 +250,8 @@ export interface ImageBase {
    * a stream can be read once: for its digest or for a conversion, or for both with `digest` of `convert`.
    */
   digest(options?: DigestOptions & { tree?: false }): Promise<DiskDigest>;
+  /** Computes one of both, as `tree` says. */
+  digest(options: DigestOptions): Promise<DiskDigest | TreeDigest>;
   /** Ends all work on this image and frees its resources. */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */

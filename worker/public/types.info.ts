@@ -1,7 +1,8 @@
 // The public types of what an image is. All sizes and offsets are in bytes.
 
-import type { ContainerInfo, Fields, Snapshot } from '../errors/errors.js';
-import type { ImageFormat, NoticeCode } from '../errors/names.js';
+import type { Firmware } from '../contents/disk-contents.js';
+import type { ContainerInfo, ErrorKind, Fields, Snapshot } from '../errors/errors.js';
+import type { ErrorCode, ImageFormat, NoticeCode } from '../errors/names.js';
 
 export type { ContainerInfo, DiskMember, Snapshot } from '../errors/errors.js';
 
@@ -57,7 +58,7 @@ export interface MachineHardware {
   /** The memory in bytes, a whole number of MiB. */
   readonly memory?: number;
   /** The firmware. */
-  readonly firmware?: 'bios' | 'efi';
+  readonly firmware?: Firmware;
   /** The operating system: `linux`, `ubuntu`, `windows10` and so on, or `other`. */
   readonly os?: string;
   /** The controller of the disk: `lsilogic`, `lsilogicsas`, `pvscsi`, `buslogic`, `sata`, `nvme` or `ide`. */
@@ -139,6 +140,18 @@ export interface Notice {
   /** A code of docs/errors.md. It stays the same when the sentence changes. */
   readonly code: NoticeCode;
   /** The subject of the notice; empty for a code without fields. */
+  readonly fields: Fields;
+  /** One sentence, without a full stop at its end. Names in it are escaped. */
+  readonly message: string;
+}
+
+/** Why something is not possible: the error of a call that tries it. */
+export interface Refusal {
+  /** The kind of the error. */
+  readonly kind: ErrorKind;
+  /** The exact reason: a code of docs/errors.md. */
+  readonly code: ErrorCode;
+  /** The subject of the error; empty for a code without fields. */
   readonly fields: Fields;
   /** One sentence, without a full stop at its end. Names in it are escaped. */
   readonly message: string;

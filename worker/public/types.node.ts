@@ -76,7 +76,7 @@ export interface OpenOptions extends CommonOpenOptions {
    * The files that the image may refer to, and the other parts of a split file. No file is ever opened by a name in an image.
    * A file that is passed twice counts once.
    */
-  companions?: Companion[];
+  companions?: readonly Companion[];
   /**
    * Unpacks the image to a temporary file, if its format must be read at any position, but its bytes come in order: out of a
    * file compressed by gzip, xz, zstd, bzip2 or lz4, or out of a stream. The folder of the file is a path or file URL; `true` chooses

@@ -1,73 +1,72 @@
 // The public types of places: where disks run.
 
-import type { Contents } from '../contents/disk-contents.js';
-import type { ErrorKind, Fields } from '../errors/errors.js';
-import type { ErrorCode, OutputFormatName, PlaceName } from '../errors/names.js';
-import type { MachineHardware, Notice } from './types.info.js';
+import type { Contents, Firmware } from '../contents/disk-contents.js';
+import type { OutputFormatName, PlaceName } from '../errors/names.js';
+import type { MachineHardware, Notice, Refusal } from './types.info.js';
 
 /** An output format that a place accepts. */
 export interface PlaceFormat {
   /** The name of one of `DiskImage.formats`. */
-  name: OutputFormatName;
+  readonly name: OutputFormatName;
   /** The options that the place needs. */
-  required: Record<string, string>;
+  readonly required: Readonly<Record<string, string>>;
   /** The options that suit most people. Others may be chosen instead. */
-  recommended: Record<string, string>;
+  readonly recommended: Readonly<Record<string, string>>;
   /** The only firmware that disks in this format boot with there, and the page that states it; missing if either works. */
-  firmware?: { kind: 'bios' | 'efi'; source: string };
+  readonly firmware?: { readonly kind: Firmware; readonly source: string };
 }
 
 /** A limit of a place. A place may have others: only documented limits are listed. */
 export interface PlaceLimit {
   /** What is limited: the virtual size of the disk, or the size of the file, in bytes. */
-  of: 'disk' | 'file';
+  readonly of: 'disk' | 'file';
   /** The smallest size that is accepted. */
-  min?: number;
+  readonly min?: number;
   /** The largest size that is accepted. */
-  max?: number;
+  readonly max?: number;
   /** The page of the documentation that states it. */
-  source: string;
+  readonly source: string;
 }
 
 /** Where a disk can run, and what is accepted there. */
 export interface Place {
   /** For `ConvertOptions.for` and the command's `--for`: `azure`. */
-  name: PlaceName;
+  readonly name: PlaceName;
   /** The name for people: "Azure". */
-  label: string;
+  readonly label: string;
   /** The formats that it accepts, the best one first. */
-  formats: PlaceFormat[];
+  readonly formats: readonly PlaceFormat[];
   /** Its documented limits. */
-  limits: PlaceLimit[];
+  readonly limits: readonly PlaceLimit[];
   /**
    * Whether files with holes are refused there: the conversion then writes none in Node (`sparse`). */
-  refusesSparse?: boolean;
+  readonly refusesSparse?: boolean;
   /** Whether outputs for it are verified by default (`verify`): its import takes long, and does not check the disk. */
-  verify?: boolean;
+  readonly verify?: boolean;
   /** The drivers that a system may need to boot there, which a conversion does not install: their name, and for each system that may
    * lack them a page about them.
    */
-  drivers?: { name: string; windows?: string; linux?: string };
+  readonly drivers?: { readonly name: string; readonly windows?: string; readonly linux?: string };
 }
 
 /** A place, and the output of an image for it. */
 export interface ImagePlace {
   /** The name of the place. */
-  name: PlaceName;
+  readonly name: PlaceName;
   /** The name for people. */
-  label: string;
+  readonly label: string;
   /** The output format that `convert` uses with `for`. */
-  format: OutputFormatName;
+  readonly format: OutputFormatName;
   /** The options of the format. */
-  formatOptions: Record<string, string>;
+  readonly formatOptions: Readonly<Record<string, string>>;
   /** The extension of the file, with the dot. */
-  extension: string;
+  readonly extension: string;
   /** The size of the output, if it is known before the conversion. */
-  size?: number;
+  readonly size?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
-  notices: readonly Notice[];
+  readonly notices: readonly Notice[];
   /** Why the disk cannot be converted for this place. */
-  refusal?: { kind: ErrorKind; code: ErrorCode; fields: Fields; message: string };
+  readonly refusal?: Refusal;
 }
 
 /** A converted disk, as `nextStep` needs it. */
@@ -75,7 +74,7 @@ export interface MadeDisk {
   /** The path or the name of the file. */
   file: string;
   /** The name of the output format. */
-  format: string;
+  format: OutputFormatName;
   /** The size of the file, in bytes: `ConvertResult.outputSize`. */
   size: number;
   /** The virtual size of the disk, in bytes: `ConvertResult.virtualSize`. */
@@ -91,19 +90,19 @@ export interface MadeDisk {
 /** A command of the next step. */
 export interface NextCommand {
   /** The command, or a comment, in one line. */
-  line: string;
+  readonly line: string;
   /** The placeholders in it: words in capitals, such as `BUCKET`, for a value that only the person knows. */
-  placeholders: string[];
+  readonly placeholders: readonly string[];
   /** The placeholders of later commands whose values this one prints: `SAS_URL`. */
-  prints?: string[];
+  readonly prints?: readonly string[];
 }
 
 /** The step after a conversion. */
 export interface NextStep {
   /** The shell whose quoting the commands have. */
-  shell: 'sh' | 'powershell';
+  readonly shell: 'sh' | 'powershell';
   /** The commands, in order. There may be none. */
-  commands: NextCommand[];
+  readonly commands: readonly NextCommand[];
   /** What the person should know: code `guest-drivers` of docs/errors.md. */
-  notices: Notice[];
+  readonly notices: readonly Notice[];
 }

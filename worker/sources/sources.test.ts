@@ -29,7 +29,7 @@ async function openSource(input: Input): Promise<OpenedSource> {
   return { ...opened, close };
 }
 
-const open = (input: Input, ...companions: Companion[]) => Sources.open(openSource, input, companions, {});
+const open = (input: Input, ...companions: readonly Companion[]) => Sources.open(openSource, input, companions, {});
 
 test('companions by their own or their given names', async () => {
   const sources = await open(

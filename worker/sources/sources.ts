@@ -42,7 +42,7 @@ export class Sources {
   static async open(
     openSource: OpenSource,
     input: Input,
-    companions: Companion[],
+    companions: readonly Companion[],
     options: HttpOptions,
   ): Promise<Sources> {
     const sources = new Sources([], []);
