@@ -225,7 +225,14 @@ test('the picture fills as the disk is converted', async ({ page, servers }) => 
   await expect(page.getByText('so far')).toHaveCount(0);
   await expect(page.getByRole('radio')).toHaveCount(0);
   await expect.poll(opaque).toBeGreaterThan(10_000);
-  const whole = await opaque();
+  // Cells fade in, frame by frame.
+  let [whole, still] = [0, 0];
+  while (still < 5) {
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    const now = await opaque();
+    still = now === whole ? still + 1 : 0;
+    whole = now;
+  }
   const goOn = await begin(page);
   await expect(page.getByRole('img', { name: /Picture of the disk, [1-9]\d?% converted/ })).toBeVisible();
   await expect
