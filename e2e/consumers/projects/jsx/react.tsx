@@ -20,7 +20,7 @@ export function Converter() {
 export const Events = () => (
   <decant-converter
     ondecant-info={({ detail: { format } }) => format.trim()}
-    ondecant-progress={({ detail }) => detail.guestDone.toFixed()}
+    ondecant-progress={({ detail }) => detail.fraction?.toFixed()}
     ondecant-done={({ detail: { outputSize }, currentTarget }) => {
       currentTarget.compact = outputSize.toFixed() === '0';
     }}

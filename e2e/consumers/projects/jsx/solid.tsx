@@ -15,7 +15,7 @@ export function Converter() {
 export const Events = () => (
   <decant-converter
     on:decant-info={({ detail: { format } }) => format.trim()}
-    on:decant-progress={({ detail }) => detail.guestDone.toFixed()}
+    on:decant-progress={({ detail }) => detail.fraction?.toFixed()}
     on:decant-done={({ detail: { outputSize }, currentTarget }) => {
       currentTarget.compact = outputSize.toFixed() === '0';
     }}
