@@ -27,6 +27,8 @@ const HIGHEST = 490;
 
 /** Saves a picture of the page, or of the card in it, without a focus ring. */
 async function shoot(page: Page, name: string, isCard = true): Promise<void> {
+  // Steps and cells fade in.
+  await page.waitForTimeout(1000);
   await page.locator('decant-converter').evaluate(({ shadowRoot }) => {
     (shadowRoot!.activeElement as HTMLElement | null)?.blur();
     scrollTo(0, 0);
