@@ -36,8 +36,8 @@ const NODE = `
       return (await image.convert(target)).lostBytes;
     } catch (error) {
       if (DecantError.is(error) && error.cause instanceof Error) throw error.cause;
-      if (error instanceof Error && DecantError.is(error)) throw new Error(error.kind, error);
-      if (error instanceof DecantError && DecantError.is(error)) console.log(error.toJSON().code, error.name === 'AbortError');
+      if (error instanceof Error && DecantError.is(error)) throw new Error(error.kind);
+      if (error instanceof DecantError && DecantError.is(error)) void [error.toJSON().code, error.name === 'AbortError'];
       return DecantError.is(error) && error.kind === 'password' ? (await image.read(0, 512)).length : 0;
     }
   }`;
