@@ -1,4 +1,4 @@
-// `decant/texts`: the texts of the element, by language, also for dialogs of a page or program of its own. A language is a file and a line
+// `decant/texts`: the texts of the element, by language, also for dialogs that a page or program builds itself. A language is a file and a line
 // here. English is always present, others are loaded when they are needed.
 
 import type { AllTexts } from '../types.texts.js';

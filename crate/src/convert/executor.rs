@@ -1,4 +1,4 @@
-//! What runs jobs for the pipeline, and what a job returns.
+//! The trait that runs jobs for the pipeline, and the result of a job.
 
 use super::digest::DigestData;
 use super::job::Job;

@@ -1,4 +1,4 @@
-//! What the finished jobs of a pass add up to, and how jobs divide the disk.
+//! Sums up the finished jobs of a pass, and divides the disk among jobs.
 
 use super::disk_source::Plan;
 use super::executor::ExecutedJob;

@@ -44,7 +44,7 @@ struct Growth {
     sizes: Option<(u64, u64)>,
     /// The rewritten ranges. Empty until the start of the disk has been read.
     patches: Rc<RefCell<Vec<Patch>>>,
-    /// What the stream has in those of the ranges that are in jobs.
+    /// The bytes of the stream in the rewritten ranges, as far as jobs have been planned.
     originals: Rc<RefCell<Vec<Patch>>>,
     /// The size of the disk of the stream, after its last byte was read.
     size: Rc<Cell<Option<u64>>>,
