@@ -205,6 +205,8 @@ export interface AllTexts extends ResultTexts {
   noDiskQuestion: string;
   /** In place of the size of a disk whose file was not given; the number of these disks is `count`. */
   diskMissing: string;
+  /** After the size of the file of a disk: the virtual size that the machine states, in bytes. */
+  diskSize: (bytes: number) => string;
   disksMissing: (count: number) => string;
   useAsDisk: (name: string, disk: string) => string;
   noDiskChosen: string;

@@ -17,7 +17,7 @@ test('disks of an archive are chosen, and converted one after the other', async 
   });
   const images = disks.map(({ image }) => image);
   await page.goto('/');
-  await choose(page, ovaOfSeveral(folder, 'vm.ova', images));
+  await choose(page, ovaOfSeveral(folder, 'vm.ova', images, [1 << 20]));
   await expect(page.getByRole('heading', { name: 'web & db contains 3 disks' })).toBeFocused();
   const boxes = page.getByRole('group', { name: 'Which disks do you want to convert?' }).getByRole('checkbox');
   // In the order of the descriptor.
@@ -25,6 +25,9 @@ test('disks of an archive are chosen, and converted one after the other', async 
   await expect(boxes.nth(0)).toHaveAccessibleName(/^data\.qcow2/);
   await expect(boxes.nth(2)).toHaveAccessibleName(/^system\.qcow2/);
   for (const box of await boxes.all()) await expect(box).toBeChecked();
+  // Only the first file has a stated size.
+  await expect(boxes.nth(2)).toHaveAccessibleName(/, qcow2, a disk of 1\.05 MB$/);
+  await expect(boxes.nth(0)).toHaveAccessibleName(/, qcow2$/);
   await look(page, testInfo, 'disks');
   for (const box of await boxes.all()) await box.press(' ');
   await page.getByRole('button', { name: 'Continue' }).press('Enter');

@@ -42,7 +42,7 @@ function machine(folder: string): Machine {
   };
   const data = make('data.qcow2', 7, 2 * MIB, '-O', 'qcow2');
   const system = make('system.vmdk', 9, MIB, '-O', 'vmdk', '-o', 'subformat=streamOptimized');
-  const ova = ovaOfSeveral(folder, 'vm.ova', [data.image, system.image]);
+  const ova = ovaOfSeveral(folder, 'vm.ova', [data.image, system.image], [2 * MIB]);
   return { ova, disks: [system.raw, data.raw], sizes: [system.size, data.size] };
 }
 
@@ -52,14 +52,14 @@ test('the command lists the disks, and takes one', ({ folder }) => {
   const { ova, disks, sizes } = machine(folder);
   const listed = command('info', ova);
   expect(listed).toMatchObject({ status: 0, stderr: '' });
-  expect(listed.stdout).toMatch(/--disk 1: system\.vmdk \(.+, vmdk\)\n +--disk 2: data\.qcow2 \(.+, qcow2\)\n/);
+  expect(listed.stdout).toMatch(/--disk 1: system\.vmdk \(.+, vmdk\)\n +--disk 2: data\.qcow2 \(.+, qcow2, a disk of 2 MiB\)\n/);
   expect(JSON.parse(command('info', '--output=json', ova).stdout)).toMatchObject({
     filename: ova,
     decant: {
       machine: 'web & db',
       disks: [
         { name: 'system.vmdk', size: sizes[0], format: 'vmdk' },
-        { name: 'data.qcow2', size: sizes[1], format: 'qcow2' },
+        { name: 'data.qcow2', size: sizes[1], format: 'qcow2', virtualSize: 2 * MIB },
       ],
     },
   });
@@ -220,7 +220,7 @@ test('the API lists the disks, and opens one', async ({ folder }) => {
   const { ova, disks, sizes } = machine(folder);
   const members = [
     { name: 'system.vmdk', size: sizes[0], format: 'vmdk' },
-    { name: 'data.qcow2', size: sizes[1], format: 'qcow2' },
+    { name: 'data.qcow2', size: sizes[1], format: 'qcow2', virtualSize: 2 * MIB },
   ];
   const server = await serveFile(readFileSync(ova));
   for (const input of [ova, server.url]) {

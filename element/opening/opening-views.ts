@@ -92,7 +92,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
               <input type="checkbox" name="disk" ?checked=${!disk.missing && !isUnknown} ?disabled=${disk.missing} />
               <span>
                 <strong class="name">${shownText(disk.name)}</strong>
-                <span class="quiet">${disk.missing ? texts.diskMissing : [texts.size(disk.size), disk.format].filter(Boolean).join(', ')}</span>
+                <span class="quiet">${detailsOf(disk, texts).join(', ')}</span>
               </span>
             </label>
           `,
@@ -106,6 +106,13 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
     </form>
   `;
   return frame(state, texts, { text, name, by: notice ? 'notice' : undefined }, body);
+}
+
+/** What is known of a disk to choose. */
+function detailsOf({ size, format, virtualSize, missing }: DiskMember, texts: Texts): string[] {
+  const disk = virtualSize === undefined ? [] : [texts.diskSize(virtualSize)];
+  if (missing) return [...disk, texts.diskMissing];
+  return [texts.size(size), ...(format === undefined ? [] : [format]), ...disk];
 }
 
 function missingFiles(missing: DiskMember[], offered: InputFile | undefined, controls: Controls): TemplateResult {

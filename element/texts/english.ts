@@ -193,6 +193,7 @@ export const english: AllTexts = {
   noDiskTitle: (name) => `No file in ${shownText(name)} looks like a disk`,
   noDiskQuestion: 'If some of them are raw disks, which ones do you want to convert?',
   diskMissing: 'its file is missing',
+  diskSize: (bytes) => `a disk of ${size(bytes)}`,
   disksMissing: (count) => `Drop or choose the missing ${count === 1 ? 'file' : 'files'}.`,
   useAsDisk: (name, disk) => `Use ${shownText(name)} as ${shownText(disk)}`,
   noDiskChosen: 'Choose at least one disk.',

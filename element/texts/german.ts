@@ -203,6 +203,7 @@ export const german: AllTexts = {
   noDiskTitle: (name) => `Keine Datei in ${shownText(name)} sieht wie eine Platte aus`,
   noDiskQuestion: 'Falls rohe Platten dabei sind: welche möchten Sie konvertieren?',
   diskMissing: 'ihre Datei fehlt',
+  diskSize: (bytes) => `eine Platte mit ${size(bytes)}`,
   disksMissing: (count) =>
     `Legen Sie die ${count === 1 ? 'fehlende Datei' : 'fehlenden Dateien'} hier ab, oder wählen Sie sie aus.`,
   useAsDisk: (name, disk) => `${shownText(name)} als ${shownText(disk)} verwenden`,

@@ -39,22 +39,22 @@ for (const [kind, code, fields, text] of [
 test('disks to choose from are listed', () => {
   const disks = [
     { name: 'a.vmdk', size: 2048, format: 'vmdk' },
-    { name: 'b\u001b\n', size: 1 },
+    { name: 'b\u001b\n', size: 1, virtualSize: 1 << 30 },
   ];
   const rows = (kind: ErrorKind, fields: Fields) => failureRows(new DecantError(kind, 'a', { fields }));
   expect(rows('usage', { disks })).toEqual([
     '--disk 1: a.vmdk (2 KiB, vmdk)',
-    '--disk 2: b\\u001b\\u000a (1 B)',
+    '--disk 2: b\\u001b\\u000a (1 B, a disk of 1 GiB)',
     '--disk all: all, for convert with a folder or an OVA as the output',
   ]);
   // Not all can be converted.
-  expect(rows('usage', { disks: [{ name: 'b', size: 0, missing: true }, disks[0]!] })).toEqual([
-    '--disk 1: b (missing; --with FILE)',
+  expect(rows('usage', { disks: [{ name: 'b', size: 0, virtualSize: 1024, missing: true }, disks[0]!] })).toEqual([
+    '--disk 1: b (a disk of 1 KiB, missing; --with FILE)',
     '--disk 2: a.vmdk (2 KiB, vmdk)',
   ]);
   expect(rows('usage', { disks: disks.slice(1) })).toEqual([]);
   expect(rows('usage', {})).toEqual([]);
   expect(rows('unsupported', { disks })).toEqual([]);
   const unknown = new DecantError('usage', 'a', { code: 'no-image', fields: { disks: disks.slice(1) } });
-  expect(failureRows(unknown)).toEqual(['--disk 1: b\\u001b\\u000a (1 B)']);
+  expect(failureRows(unknown)).toEqual(['--disk 1: b\\u001b\\u000a (1 B, a disk of 1 GiB)']);
 });

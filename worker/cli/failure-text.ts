@@ -20,10 +20,10 @@ export interface Disks {
 
 /** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */
 export const diskRows = (disks: readonly DiskMember[]): string[] =>
-  disks.map(({ name, size, format, missing }, at) => {
-    const details = missing
-      ? `missing; ${WITH}`
-      : [humanSize(size), ...(format === undefined ? [] : [format])].join(', ');
+  disks.map(({ name, size, format, virtualSize, missing }, at) => {
+    const file = [humanSize(size), ...(format === undefined ? [] : [format])];
+    const disk = virtualSize === undefined ? [] : [`a disk of ${humanSize(virtualSize)}`];
+    const details = missing ? [...disk, `missing; ${WITH}`].join(', ') : [...file, ...disk].join(', ');
     return `--disk ${at + 1}: ${shownText(name)} (${details})`;
   });
 

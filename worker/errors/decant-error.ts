@@ -46,6 +46,8 @@ export interface DiskMember {
   readonly size: number;
   /** The name of its format, if recognised. */
   readonly format?: string;
+  /** Its virtual size in bytes, if the configuration of its virtual machine states it. */
+  readonly virtualSize?: number;
   /** Whether its file was not passed; only of a disk of a virtual machine. Then `size` is 0. */
   readonly missing?: boolean;
 }

@@ -81,6 +81,7 @@ impl ContainerInfo {
 
 /// A disk in a container, one of those from which a caller can choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct MemberInfo {
     /// Its name in the container.
     pub name: String,
@@ -88,6 +89,9 @@ pub struct MemberInfo {
     pub size: u64,
     /// Its format, if recognised.
     pub format: Option<&'static str>,
+    /// The virtual size that the configuration of its machine states, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_size: Option<u64>,
     /// Whether a configuration names it, but its file is missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,

@@ -160,7 +160,8 @@ pub(super) fn info(Candidate { member: image, file_type }: &Candidate) -> Member
         FileType::HybridIso => Some(RAW.name),
         FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
     };
-    MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format, missing: false }
+    let size = image.source.size() + image.missing;
+    MemberInfo { name: image.name.clone(), size, format, virtual_size: None, missing: false }
 }
 
 /// Whether the first `len` bytes of `file` show that it is a disk.

@@ -250,7 +250,7 @@ impl<'a> Descent<'a> {
         let decoder = Decoder { container: Some(container), decode: Rc::new(decode), place: self.place() };
         let content = self.decoded(decoder, Box::new(disk)).await?;
         let member = content.member().map(|(name, size)| {
-            let disk = MemberInfo { name: name.to_owned(), size, format: None, missing: false };
+            let disk = MemberInfo { name: name.to_owned(), size, format: None, virtual_size: None, missing: false };
             self.only.get_or_insert(disk);
             name.to_owned()
         });

@@ -237,6 +237,9 @@ fn fields(disk: &MemberInfo) -> Fields {
     if let Some(format) = disk.format {
         fields.set("format", format.into());
     }
+    if let Some(size) = disk.virtual_size {
+        fields.set("virtualSize", size.into());
+    }
     if disk.missing {
         fields.set("missing", true.into());
     }

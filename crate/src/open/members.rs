@@ -81,7 +81,10 @@ impl Listed {
 
     fn info(&self, machines: &Machines) -> MemberInfo {
         match self {
-            Self::There(image, _) => info(image),
+            Self::There(image, described) => {
+                let stated = described.as_ref().and_then(|FoundDisk { disk, .. }| disk.virtual_size());
+                MemberInfo { virtual_size: stated, ..info(image) }
+            }
             Self::Missing(disk) => machines.info_of_missing(disk),
         }
     }

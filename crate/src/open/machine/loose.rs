@@ -197,7 +197,7 @@ async fn describe(disk: &Found<'_>, companions: &[Companion], tables: Option<&Rc
         Some(tables) if !missing => format_of(disk.disk, sources, tables).await?,
         _ => None,
     };
-    Ok(MemberInfo { name: disk.name.clone(), size, format, missing })
+    Ok(MemberInfo { name: disk.name.clone(), size, format, virtual_size: disk.disk.virtual_size(), missing })
 }
 
 async fn format_of(

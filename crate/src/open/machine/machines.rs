@@ -217,7 +217,8 @@ impl Machines {
     /// Describes `disk`, whose file is missing.
     pub(in crate::open) fn info_of_missing(&self, FoundDisk { disk, machine, .. }: &FoundDisk) -> MemberInfo {
         let path = self.all[*machine].from().spelled(&disk.path);
-        MemberInfo { name: base_name(&path).to_owned(), size: 0, format: None, missing: true }
+        let name = base_name(&path).to_owned();
+        MemberInfo { name, size: 0, format: None, virtual_size: disk.virtual_size(), missing: true }
     }
 
     /// Returns the error for `disk`, whose file is missing, among those of `list`.

@@ -13,6 +13,7 @@ mod vmx;
 use crate::disk::hardware::Hardware;
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;
+use crate::offsets::MAX_SIZE;
 use crate::open::chain::open_options::StatedDisk;
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
@@ -107,6 +108,11 @@ impl MachineDisk {
     /// The statements about it, apart from its files.
     pub(super) fn stated(&self) -> StatedDisk {
         StatedDisk { parents: self.parents.clone(), is_raw: self.format == Some(RAW.name), capacity: self.capacity }
+    }
+
+    /// The virtual size that is stated for it, if JavaScript can represent it.
+    pub(super) fn virtual_size(&self) -> Option<u64> {
+        self.capacity.map(|capacity| capacity.size).filter(|&size| size <= MAX_SIZE)
     }
 
     /// A disk of which only the path of its file is known.
