@@ -68,9 +68,10 @@ test('images on servers, with passwords, and in order', async ({ folder }) => {
   writeFileSync(packed, spawnSync('gzip', ['-c', raw], { maxBuffer: 1 << 30 }).stdout);
   const spool = join(folder, 'spool');
   mkdirSync(spool);
-  const inOrder = command('compare', `--spool=${spool}`, '-f', 'raw', raw, packed);
+  const inOrder = command('compare', '-p', `--spool=${spool}`, '-f', 'raw', raw, packed);
   expect(inOrder).toMatchObject({ status: 0, stdout: 'Images are identical.\n' });
   expect(inOrder.stderr).toContain(`in a temporary file in '${spool}'`);
+  expect(inOrder.stderr).toMatch(/\r {4}storing \(100\.00\/100%\)/);
   expect(readdirSync(spool)).toEqual([]);
   await closing(await decant.open(images.zlib()), async (image) => {
     const streamed = await decant.open(packed);

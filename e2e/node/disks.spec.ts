@@ -52,7 +52,9 @@ test('the command lists the disks, and takes one', ({ folder }) => {
   const { ova, disks, sizes } = machine(folder);
   const listed = command('info', ova);
   expect(listed).toMatchObject({ status: 0, stderr: '' });
-  expect(listed.stdout).toMatch(/--disk 1: system\.vmdk \(.+, vmdk\)\n +--disk 2: data\.qcow2 \(.+, qcow2, a disk of 2 MiB\)\n/);
+  expect(listed.stdout).toMatch(
+    /--disk 1: system\.vmdk \(.+, vmdk\)\n +--disk 2: data\.qcow2 \(.+, qcow2, a disk of 2 MiB\)\n/,
+  );
   expect(JSON.parse(command('info', '--output=json', ova).stdout)).toMatchObject({
     filename: ova,
     decant: {

@@ -22,7 +22,9 @@ const MACHINE = '<VirtualSystem ovf:id="vm"><Info>A machine</Info><Name>web &amp
 export function ovaOfSeveral(folder: string, name: string, disks: string[], capacities: number[] = []): string {
   const files = disks.map((disk, at) => `<File ovf:id="file${at}" ovf:href="${basename(disk)}"/>`);
   const capacity = (at: number) => (capacities[at] === undefined ? '' : ` ovf:capacity="${capacities[at]}"`);
-  const listed = disks.map((_, at) => `<Disk ovf:diskId="disk${at}" ovf:fileRef="file${at}"${capacity(at)}/>`).reverse();
+  const listed = disks
+    .map((_, at) => `<Disk ovf:diskId="disk${at}" ovf:fileRef="file${at}"${capacity(at)}/>`)
+    .reverse();
   const references = `<References>${files.join('')}</References>`;
   const section = `<DiskSection>${listed.join('')}</DiskSection>`;
   const head = '<?xml version="1.0"?><Envelope xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1">';

@@ -9,6 +9,7 @@ import { fileButton, noticeView, separateButton, spoken, waitingView } from '../
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
+import type { Texts } from '../types.texts.js';
 
 /** The button that ends the work under way. */
 const cancelButton = (controls: Controls) =>

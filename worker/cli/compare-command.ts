@@ -33,7 +33,7 @@ export const compareDisks = (command: CompareCommand, context: RunContext): Prom
 /** Runs `work` with the disk of `image`. One that comes in order is stored in a temporary file first, which is removed after that. */
 async function stored<T>(
   image: AnyImage,
-  { spool, quiet }: CompareCommand,
+  { spool, quiet, progress }: CompareCommand,
   { signal }: RunContext,
   work: (image: DiskImage) => Promise<T>,
 ): Promise<T> {
@@ -46,7 +46,8 @@ async function stored<T>(
   });
   try {
     const path = join(temporary, 'disk.raw');
-    await image.convert(path, { signal });
+    const line = progressLine({ progress, quiet }, 'storing ');
+    await image.convert(path, { signal, onProgress: (now) => line.show(now) }).finally(() => line.end());
     const disk = (await open(path, { inputFormat: 'raw', name, signal })) as DiskImage;
     try {
       return await work(disk);

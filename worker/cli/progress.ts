@@ -40,9 +40,11 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(left)}` : `${minutes}:${pad(left)}`;
 }
 
-/** The line of a command on standard error, which only some commands show. */
-export const progressLine = ({ progress, quiet }: { progress: boolean; quiet: boolean }): ProgressLine =>
-  new ProgressLine(process.stderr, !quiet && (progress || process.stderr.isTTY));
+/** The line of a command on standard error, which only some commands show. `doing` begins it. */
+export const progressLine = (
+  { progress, quiet }: { progress: boolean; quiet: boolean },
+  doing?: string,
+): ProgressLine => new ProgressLine(process.stderr, !quiet && (progress || process.stderr.isTTY), doing);
 
 /** The line of what the command does now, or did last. */
 let current: ProgressLine | undefined;
