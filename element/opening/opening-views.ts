@@ -9,7 +9,7 @@ import { fileButton, noticeView, separateButton, spoken, waitingView } from '../
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
-import type { Texts } from '../types.texts.js';
+import type { AllTexts } from '../types.texts.js';
 
 /** The button that ends the work under way. */
 const cancelButton = (controls: Controls) =>
@@ -110,7 +110,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
 }
 
 /** What is known of a disk to choose. */
-function detailsOf({ size, format, virtualSize, missing }: DiskMember, texts: Texts): string[] {
+function detailsOf({ size, format, virtualSize, missing }: DiskMember, texts: AllTexts): string[] {
   const disk = virtualSize === undefined ? [] : [texts.diskSize(virtualSize)];
   if (missing) return [...disk, texts.diskMissing];
   return [texts.size(size), ...(format === undefined ? [] : [format]), ...disk];

@@ -24,6 +24,7 @@ beforeEach(() => {
 afterEach(() => {
   for (const [signal] of [...SIGNALS, ['SIGUSR1']] as const) process.removeAllListeners(signal);
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
+  vi.unstubAllEnvs();
 });
 
 /** Runs the command. Returns its output and exit code. */
@@ -108,6 +109,8 @@ for (const [signal, status] of SIGNALS) {
   test(`${signal} interrupts, however often it comes`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'decant-'));
     const pipe = join(folder, 'pipe');
+    // With `nohup` here, hang-ups would be ignored.
+    vi.stubEnv('_', '');
     try {
       // It has no writer.
       execFileSync('mkfifo', [pipe]);
