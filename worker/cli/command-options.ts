@@ -190,7 +190,7 @@ export const OPENING = {
   disk: withValue(
     'disk',
     'N|NAME',
-    `use this disk of an archive that has several, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT, or an OVA with all; in digest, it prints the digest of each. An OVA has all disks of a machine by default`,
+    `use this disk of an archive, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT, or an OVA with all, the default for a machine; in digest, it prints the digest of each`,
     diskOf,
   ),
   snapshot: withValue(
@@ -351,7 +351,7 @@ export const OTHERS = {
     '',
     {
       '--spool[=DIR]':
-        'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map and digest (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
+        'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it. An image that must be unpacked first is unpacked in DIR (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
     },
     folderOf,
     { commands: ['map', 'digest', 'convert', 'compare', 'measure', 'check'], takes: 'folder' },
