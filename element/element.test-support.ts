@@ -75,9 +75,9 @@ export const outputOf = (name: string, extension: string, more: Partial<OutputFo
 });
 
 export const OUTPUTS = [
-  outputOf('raw', '.raw', { size: 5e6 }),
+  outputOf('raw', '.raw', { outputSize: 5e6 }),
   outputOf('raw.gz', '.raw.gz', { compressed: true, resumable: false }),
-  outputOf('vpc', '.vhd', { size: 5e6 + 512 }),
+  outputOf('vpc', '.vhd', { outputSize: 5e6 + 512 }),
 ];
 
 /** An open image without content. */

@@ -1,16 +1,16 @@
 // The public types of the element.
 
-import type { AnyInfo, ConvertResult, DecantError, Output, OutputFormat, Progress } from 'decant';
+import type { AnyInfo, ConvertResult, DecantError, Output, OutputFormat, OutputFormatName, Progress } from 'decant';
 import type { Texts } from './types.texts.js';
 
 /** The disk that is to be converted. */
 export interface DiskToSave {
   /** The description of the image; of several disks that become one file, that of the first. */
-  info: AnyInfo;
-  /** The output format. Its `size` is the size of the output in bytes, if known. */
-  format: OutputFormat;
+  readonly info: AnyInfo;
+  /** The output format. Its `outputSize` is in bytes, if known. */
+  readonly format: OutputFormat;
   /** A name for the output: the name of the image with the extension of the format. */
-  name: string;
+  readonly name: string;
 }
 
 /** A place of the page's own, where disks run. */
@@ -19,9 +19,9 @@ export interface OwnPlace {
   /** The name for people. */
   label: string;
   /** The name of an output format. */
-  format: string;
+  format: OutputFormatName;
   /** The options of the format; by default the recommended ones. */
-  formatOptions?: Record<string, string>;
+  formatOptions?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A download under way, whose bytes the page sends to the browser. */

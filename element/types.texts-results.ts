@@ -16,11 +16,11 @@ export interface ResultTexts {
   phase: { converting: string; finishing: string; verifying: string };
   /** `phase` is one of the texts above, or `cancelling`. */
   working: (phase: string, name: string) => string;
-  percent: (share: number) => string;
+  share: (share: number) => string;
   /** For screen readers. */
-  converted: (percent: number) => string;
+  converted: (share: number) => string;
   /** `converted`, while the result is read back. */
-  compared: (percent: number) => string;
+  compared: (share: number) => string;
   speed: (bytesPerSecond: number, method: SaveMethod) => string;
   left: (seconds: number) => string;
   /** In place of `left` while a file is completed in an unknown time. */

@@ -194,7 +194,7 @@ export interface AllTexts extends ResultTexts {
     /** The partition table is damaged. */
     damaged: string;
     /** What starts the system on the disk. */
-    firmware: (found: ('efi' | 'bios')[]) => string;
+    firmware: (found: readonly ('efi' | 'bios')[]) => string;
   };
 
   // The disks in an archive that has several, or of a virtual machine.

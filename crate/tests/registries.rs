@@ -4,7 +4,7 @@
 use decant::container::{self, CONTAINERS};
 use decant::format::{Format, formats, readable};
 use decant::modules::MODULES;
-use decant::output::{OUTPUT_FORMATS, Options, OutputFormat};
+use decant::output::{FormatOption, OUTPUT_FORMATS, Options, OutputFormat};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -121,6 +121,71 @@ fn package() -> String {
         let _ = writeln!(text, "  {name}: () => new URL('./{name}.wasm', import.meta.url),");
     }
     text + "};\n"
+}
+
+/// Whether `text` is a number of `qemu-img` with one of `units`, or without one.
+fn is_number(text: &str, units: &[&str]) -> bool {
+    let digits = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    digits.len() < text.len() && (digits.is_empty() || units.contains(&digits))
+}
+
+/// The types of the values of an option, for a union.
+fn types_of(option: &FormatOption) -> Vec<String> {
+    let FormatOption { values, other, .. } = option;
+    let all = |is: &dyn Fn(&str) -> bool| values.iter().all(|value| is(value));
+    let literals = || values.iter().map(|value| quoted(value));
+    match () {
+        () if all(&|value| ["on", "off"].contains(&value)) => vec!["SwitchValue".to_owned()],
+        () if all(&|value| is_number(value, &[])) => vec!["NumberValue".to_owned()],
+        () if all(&|value| is_number(value, &["k", "M"])) => vec!["SizeValue".to_owned()],
+        () if other.is_some() => literals().chain(["(string & {})".to_owned()]).collect(),
+        () => literals().collect(),
+    }
+}
+
+/// What the type of an option does not say: its default, or its only value, and the form of other values.
+fn about(FormatOption { name: _, values, other }: &FormatOption, is_implied: bool, types: &[String]) -> String {
+    if is_implied || (values.len() == 1 && other.is_none()) {
+        return format!("Only {}.", values.iter().copied().map(code).collect::<Vec<_>>().join(" or "));
+    }
+    let is_listed = types.iter().any(|each| each.starts_with('\''));
+    let rest = values[1..].iter().filter(|_| !is_listed).copied().map(code);
+    let others: Vec<_> = rest.chain(other.map(|other| other.form.to_owned())).collect();
+    let default = format!("By default {}", code(values[0]));
+    if others.is_empty() || types == ["SwitchValue"] {
+        default + "."
+    } else {
+        format!("{default}; else {}.", others.join(", "))
+    }
+}
+
+/// An option in the type of the options of its format.
+fn typed(option: &FormatOption, is_implied: bool) -> String {
+    let types = types_of(option);
+    let about = about(option, is_implied, &types);
+    let (name, types) = (option.name, [types, vec!["undefined".to_owned()]].concat());
+    let line = format!("    {name}?: {};\n", types.join(" | "));
+    let fits = line.trim_end().len() <= 120;
+    let line = if fits { line } else { format!("    {name}?:\n      | {};\n", types.join("\n      | ")) };
+    format!("    /** {about} */\n{line}")
+}
+
+/// The types of the options of each output.
+fn option_types() -> String {
+    let mut text =
+        format!("{NOTE}\nimport type {{ NumberValue, SizeValue, SwitchValue }} from './types.convert-options.js';\n");
+    text += "\n/** The options of each output format. A call with another value fails with `usage`. */\n";
+    text += "export interface OptionsByFormat {\n";
+    for format in OUTPUT_FORMATS {
+        let name = if format.name.contains('.') { quoted(format.name) } else { format.name.to_owned() };
+        let listed = format.options.iter().map(|option| typed(option, false));
+        let implied = format.implied.iter().flat_map(|options| options.iter()).map(|option| typed(option, true));
+        let members: String = listed.chain(implied).collect();
+        let members =
+            if members.is_empty() { "Record<string, never>".to_owned() } else { format!("{{\n{members}  }}") };
+        let _ = write!(text, "  /** The options of `{}`. */\n  {name}: {members};\n", format.name);
+    }
+    text + "}\n"
 }
 
 /// The tables for the element, which uses nothing of the package but its public API.
@@ -253,7 +318,11 @@ fn check(path: &str, found: &str, expected: &str) {
 #[test]
 fn everything_that_lists_members_is_up_to_date() {
     let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap_or_default().replace("\r\n", "\n");
-    for (path, expected) in [("worker/public/registry.ts", package()), ("element/formats.ts", element())] {
+    for (path, expected) in [
+        ("worker/public/registry.ts", package()),
+        ("worker/public/types.format-options.ts", option_types()),
+        ("element/formats.ts", element()),
+    ] {
         check(path, &read(path), &expected);
     }
     for (path, start, end, part) in parts() {

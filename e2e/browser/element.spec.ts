@@ -19,7 +19,7 @@ test.afterEach(({ servers }) => closeHost(servers.plain));
 const UPLOAD = `
   converter.output = ({ name, format, info }) => {
     const parts = new Uint8Array(info.virtualSize);
-    window.noted.disk = { name, format: format.name, size: format.size };
+    window.noted.disk = { name, format: format.name, size: format.outputSize };
     return {
       write: async (offset, bytes) => parts.set(bytes, offset),
       hole: async () => {},

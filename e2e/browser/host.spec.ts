@@ -167,7 +167,7 @@ test.describe('what a page can convert to', () => {
     frame.evaluate(async () => {
       const url = '/dist/browser.js';
       const { targets }: Decant = await import(url);
-      return Object.fromEntries((await targets()).map(({ name, obstacle }) => [name, obstacle ?? 'none']));
+      return Object.fromEntries((await targets()).map(({ name, refusal }) => [name, refusal?.message ?? 'none']));
     });
 
   test('on a page by itself', async ({ page }) => {

@@ -3,26 +3,26 @@
 import { ENGINES, expect, giveFile, test } from '../support/browser.js';
 import { DISK_SIZE, hashFile, images, PASSWORD } from '../support/images.js';
 
-for (const { isolated, engine, image, hole, ordered, tag = [] } of [
-  { isolated: true, engine: 'threads', image: 'zlib', hole: true, ordered: false, tag: '@full' },
-  { isolated: true, engine: 'threads', image: 'zstd', hole: false, ordered: true },
-  { isolated: true, engine: 'threads', image: 'luks', hole: true, ordered: true, tag: '@full' },
-  { isolated: true, engine: 'workers', image: 'plain', hole: true, ordered: true, tag: '@full' },
-  { isolated: false, engine: 'workers', image: 'zlib', hole: true, ordered: false },
-  { isolated: false, engine: 'workers', image: 'tiny', hole: false, ordered: false, tag: '@full' },
-  { isolated: false, engine: 'workers', image: 'zstd', hole: true, ordered: false, tag: '@full' },
-  { isolated: false, engine: 'workers', image: 'luks', hole: false, ordered: false, tag: '@full' },
+for (const { isolated, engine, image, hole, ascending, tag = [] } of [
+  { isolated: true, engine: 'threads', image: 'zlib', hole: true, ascending: false, tag: '@full' },
+  { isolated: true, engine: 'threads', image: 'zstd', hole: false, ascending: true },
+  { isolated: true, engine: 'threads', image: 'luks', hole: true, ascending: true, tag: '@full' },
+  { isolated: true, engine: 'workers', image: 'plain', hole: true, ascending: true, tag: '@full' },
+  { isolated: false, engine: 'workers', image: 'zlib', hole: true, ascending: false },
+  { isolated: false, engine: 'workers', image: 'tiny', hole: false, ascending: false, tag: '@full' },
+  { isolated: false, engine: 'workers', image: 'zstd', hole: true, ascending: false, tag: '@full' },
+  { isolated: false, engine: 'workers', image: 'luks', hole: false, ascending: false, tag: '@full' },
 ] as const) {
   test.describe(isolated ? 'isolated' : 'not isolated', () => {
     test.use({ isolated });
 
     test(
-      `${engine}: ${image} between own objects, ${ordered ? 'ascending, ' : ''}${hole ? 'holes told' : 'dense'}`,
+      `${engine}: ${image} between own objects, ${ascending ? 'ascending, ' : ''}${hole ? 'holes told' : 'dense'}`,
       { tag },
       async ({ apiPage: page }) => {
         await giveFile(page, images[image]());
         const seen = await page.evaluate(
-          async ({ engine, hole, ordered, password }) => {
+          async ({ engine, hole, ascending, password }) => {
             const { file } = window;
             const source = {
               size: file.size,
@@ -33,12 +33,12 @@ for (const { isolated, engine, image, hole, ordered, tag = [] } of [
             let end = 0;
             let covered = 0;
             const part = (offset: number, length: number) => {
-              if (ordered && offset !== end) throw new Error(`out of order: ${offset}`);
+              if (ascending && offset !== end) throw new Error(`out of order: ${offset}`);
               end = offset + length;
               covered += length;
             };
             const target = {
-              ordered,
+              ascending,
               async open({ virtualSize }: { virtualSize?: number }) {
                 disk = new Uint8Array(virtualSize!);
               },
@@ -57,7 +57,7 @@ for (const { isolated, engine, image, hole, ordered, tag = [] } of [
             const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
             return { hash, covered, engine: result.engine };
           },
-          { engine, hole, ordered, password: PASSWORD },
+          { engine, hole, ascending, password: PASSWORD },
         );
         expect(seen).toEqual({ hash: hashFile(images.raw()), covered: DISK_SIZE, engine });
       },

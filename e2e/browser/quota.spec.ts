@@ -66,7 +66,7 @@ test('every output gives back the room that it was charged for', { tag: '@full' 
             );
             if (ended === 'done') await root.removeEntry('out');
             if (ends === 'kept')
-              await (await image.resumable(output, { format, formatOptions }).catch(() => undefined))?.discard();
+              await (await image.savedProgress(output, { format, formatOptions }).catch(() => undefined))?.discard();
             await image.close();
             return ended;
           },

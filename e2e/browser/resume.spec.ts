@@ -397,7 +397,7 @@ const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = fal
         new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
       const own = { size: file.size, name: file.name, read, ...(state === 'none' ? {} : { state: state! }) };
       const image = await window.decant.open(state === undefined ? file : own);
-      const found = await image.resumable(output, { format });
+      const found = await image.savedProgress(output, { format });
       if (discards) await found!.discard();
       await image.close();
       return found?.guestDone;

@@ -31,7 +31,7 @@ interface Ended {
   outputSize?: number;
 }
 
-/** Converts `window.file` to an ordered target, by the storage. */
+/** Converts `window.file` to an ascending target, by the storage. */
 const convert = (page: Page, asked: Asked): Promise<Ended> =>
   page.evaluate(async ({ engine = 'workers', format = 'qcow2', fails, waits, cancels, cancelIn, isRaw }) => {
     const [pieces, calls, phases]: [Uint8Array<ArrayBuffer>[], string[], string[]] = [[], [], []];
@@ -44,7 +44,7 @@ const convert = (page: Page, asked: Asked): Promise<Ended> =>
       await new Promise(() => {});
     };
     const target = {
-      ordered: true,
+      ascending: true,
       open: () => called('open'),
       async write(offset: number, bytes: Uint8Array<ArrayBuffer>) {
         await called('write');

@@ -61,7 +61,7 @@ const inProcess: Way = {
       return [
         ...notices.filter(({ code }) => code !== 'guessed-raw' || !mayGuess(row)).map(({ message }) => message),
         ...unusedCompanions,
-        ...lost.map(({ reason }) => reason),
+        ...lost.map(({ message }) => message),
       ].join();
     }),
   map: (row) =>

@@ -169,9 +169,9 @@ test('the output formats of an image', () => {
     ]),
   });
   expect(outputs(images.kinds())).toEqual([
-    { ...raw, size: 10 * MIB },
+    { ...raw, outputSize: 10 * MIB },
     ...others,
-    { ...vhd, size: 10 * MIB + FOOTER },
+    { ...vhd, outputSize: 10 * MIB + FOOTER },
     ...inBlocks,
     gzip,
     ...blocks,
@@ -184,7 +184,7 @@ test('the output formats of an image', () => {
     ova,
   ]);
   expect(outputs(images.huge())).toEqual([
-    { ...raw, size: 2 ** 43 },
+    { ...raw, outputSize: 2 ** 43 },
     ...others,
     {
       ...vhd,

@@ -24,12 +24,12 @@ const MIB = 1 << 20;
 for (const [name, image, options, most, tag = '@full'] of [
   ['zlib, holes told', images.zlib, { hole: true }, 4, []],
   ['zlib, holes told, slow', images.zlib, { hole: true, slow: true, concurrency: 7 }, 7],
-  ['zlib, holes told in order', images.zlib, { hole: true, ordered: true }, 1],
-  ['zlib, in order', images.zlib, { ordered: true }, 1, []],
-  ['zlib, in order, several at once', images.zlib, { ordered: true, concurrency: 3, slow: true }, 3],
+  ['zlib, holes told in order', images.zlib, { hole: true, ascending: true }, 1],
+  ['zlib, in order', images.zlib, { ascending: true }, 1, []],
+  ['zlib, in order, several at once', images.zlib, { ascending: true, concurrency: 3, slow: true }, 3],
   ['uncompressed', images.plain, {}, 4],
   ['out of order', images.scattered, { hole: true, concurrency: 1 }, 1],
-  ['clusters of 512 bytes', images.tiny, { hole: true, ordered: true }, 1],
+  ['clusters of 512 bytes', images.tiny, { hole: true, ascending: true }, 1],
   ['zstd', images.zstd, { hole: true }, 4],
   ['encrypted', images.luks, { hole: true }, 4],
 ] as [string, () => string, object, number, []?][]) {
@@ -51,7 +51,7 @@ for (const [name, image, options, most, tag = '@full'] of [
     // How many it comes to: worker/targets/custom-target.test.ts.
     expect(seen.most).toBeLessThanOrEqual(most);
     expect(seen.longest).toBeLessThanOrEqual(MIB);
-    expect(seen.ascending).toBe('ordered' in options);
+    expect(seen.ascending).toBe('ascending' in options);
     expect(seen.written).toBe('hole' in options ? result.bytesWritten : result.virtualSize);
     expect(seen.holes > 0).toBe('hole' in options);
   });
@@ -150,7 +150,7 @@ for (const method of ['open', 'write', 'hole', 'close', 'abort']) {
   test(`a target whose ${method} never settles is given up by a cancel`, { tag }, () => {
     const seen = run<{ kind: string; aborts: number }>(
       `const [path, method] = args;
-       const target = { ordered: true };
+       const target = { ascending: true };
        let begun, aborts = 0;
        const hangs = new Promise((resolve) => { begun = resolve; });
        for (const name of ['open', 'write', 'hole', 'close']) target[name] = async () => {};
@@ -210,7 +210,7 @@ test('a target is given up where the image fails, before and after it was opened
   ]);
 });
 
-for (const [field, tag = '@full'] of [['write', []], ['close'], ['concurrency'], ['ordered'], ['hole']] as [
+for (const [field, tag = '@full'] of [['write', []], ['close'], ['concurrency'], ['ascending'], ['hole']] as [
   string,
   []?,
 ][]) {

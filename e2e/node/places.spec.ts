@@ -140,7 +140,7 @@ test('the API lists all places, and converts for one', ({ folder }) => {
     label: 'Azure',
     formatOptions: { subformat: 'fixed' },
     extension: '.vhd',
-    size: expect.any(Number),
+    outputSize: expect.any(Number),
   });
   expect(outputSize).toBe(statSync(output).size);
   expect(gunzipSync(readFileSync(output)).length).toBe(

@@ -348,15 +348,15 @@ test('a target without a journal is refused, and one that says nonsense', async 
   const image = await decant.open(qcow2Of(RAW, folder));
   const refusal = (target: Decant.Target) => failure(image.convert(target, { resume: true }));
   expect(await refusal(signed())).toMatch(/: An output of this kind cannot be resumed$/);
-  const saying = (begun: Decant.TargetResumePoint, ordered = true): Decant.Target => ({
-    ordered,
+  const saying = (begun: Decant.TargetResumePoint, ascending = true): Decant.Target => ({
+    ascending,
     resumes: true,
     open: async () => begun,
     write: async () => {},
     close: async () => {},
     abort: async () => {},
   });
-  expect(await refusal(saying({ offset: 0, written: 0 }, false))).toMatch(/: A target that resumes must be ordered$/);
+  expect(await refusal(saying({ offset: 0, written: 0 }, false))).toMatch(/: A target that resumes must be ascending$/);
   for (const [offset, written] of [
     [4097, 0],
     [1 << 30, 0],

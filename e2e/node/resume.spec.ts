@@ -215,7 +215,7 @@ test('a local image continues as well, and one that was changed does not', async
   /** How much of the disk a conversion begins with, which is then cancelled again. */
   const begin = async () => {
     const again = await decant.open(input);
-    const before = await again.resumable(output);
+    const before = await again.savedProgress(output);
     await again.close();
     return before!.guestDone;
   };
@@ -257,7 +257,7 @@ for (const [where, { rename, isAtOnce }] of Object.entries(MAKERS)) {
     const left = keptIn(folder);
     remote.allowAll();
     const image = await decant.open(remote.url, { inputFormat: 'raw' });
-    const guestDone = async () => (await image.resumable(output))!.guestDone;
+    const guestDone = async () => (await image.savedProgress(output))!.guestDone;
     if (!isAtOnce) {
       const since = async (minutes: number) => {
         const then = Date.now() / 1000 - minutes * 60;

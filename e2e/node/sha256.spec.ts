@@ -33,7 +33,7 @@ const whileWriting = (image: string, output: string, options: object, path = '')
      const hash = createHash('sha256');
      const pieces = new Map();
      const write = async (offset, bytes) => void pieces.set(offset, bytes.slice());
-     const target = { ordered: true, write, close: async () => {}, abort: async () => {} };
+     const target = { ascending: true, write, close: async () => {}, abort: async () => {} };
      const stream = () => new WritableStream({ write: (bytes) => void hash.update(bytes) });
      const image = await decant.open(path, { password: ${JSON.stringify(PASSWORD)}, workers: 2 });
      const { sha256 } = await image.convert(${output}, { sha256: true, ...JSON.parse(options) });
@@ -64,7 +64,7 @@ for (const [output, options] of [
 for (const [what, output, options] of [
   ['a file', 'file', {}],
   ['holes that are told', '{ ...target, hole: async () => {} }', {}],
-  ['any order', '{ ...target, ordered: false }', {}],
+  ['any order', '{ ...target, ascending: false }', {}],
   [
     'a start that comes last',
     '{ ...target, lateStart: 2 ** 40 }',

@@ -51,12 +51,12 @@ async function expectedIn(folder: string, path = images.plain()): Promise<Buffer
   return readFileSync(file);
 }
 
-/** An ordered target that keeps what it gets, with `changes`. */
+/** An ascending target that keeps what it gets, with `changes`. */
 function keeping(changes: Partial<Decant.Target> = {}) {
   const [pieces, calls]: [Uint8Array[], string[]] = [[], []];
   let plan: Decant.TargetPlan | undefined;
   const target: Decant.Target = {
-    ordered: true,
+    ascending: true,
     async open(given) {
       calls.push('open');
       plan = given;
@@ -468,7 +468,7 @@ test('options that make no sense are refused before anything is written, and the
     expect(kept.calls).toEqual(['abort: usage']);
   }
   const needless = { kind: 'usage', message: expect.stringContaining('only for outputs that take bytes in ascending') };
-  for (const output of [join(folder, 'out'), keeping({ ordered: false }).target]) {
+  for (const output of [join(folder, 'out'), keeping({ ascending: false }).target]) {
     await expect(convert(images.kinds(), output, { ...COMPRESSED, spool })).rejects.toMatchObject(needless);
   }
   expect(readdirSync(folder)).toEqual(['spool']);

@@ -42,10 +42,72 @@ const NODE = `
     }
   }`;
 
-/** Uploads. */
+/** The options of output formats, typed by the format. */
+const FORMAT_OPTIONS = `
+  import { type ConvertOptions, type DiskImage, type FormatOptions, open, type OutputFormatName } from 'decant';
+  export async function convert(image: DiskImage, bytes: number, name: string, value: string): Promise<void> {
+    await image.convert('out', { format: 'qcow2', formatOptions: { cluster_size: 65536, lazy_refcounts: true } });
+    await image.convert('out', { format: 'qcow2', formatOptions: { cluster_size: bytes, compress: true, compat: '0.10' } });
+    await image.convert('out', { format: 'vhdx', formatOptions: { block_size: '8M', subformat: 'fixed', uuid: value } });
+    await image.convert('out', { format: 'ova', formatOptions: { cpus: 4, memory: '3G', os: 'debian11_64Guest' } });
+    await image.measure({ format: 'vpc', formatOptions: { subformat: 'dynamic' } });
+    await image.savedProgress('out', { format: 'vdi', formatOptions: { static: 'on' } });
+    // A format that is known only when the program runs.
+    for (const { name, recommended } of image.formats) await image.convert('out', { format: name, formatOptions: recommended });
+    await image.convert('out', { format: name, formatOptions: { [name]: value, level: 5, fast: true } });
+    await image.convert('out', { for: 'azure', formatOptions: { subformat: 'fixed' } });
+    const options: ConvertOptions = { format: 'qcow2', formatOptions: { compress: 'on' }, signal: undefined };
+    await image.convert('out', options);
+    const ofFormat: FormatOptions<'qcow2'> = { compress: true };
+    await image.convert('out', { format: 'qcow2', formatOptions: ofFormat });
+    const ofAny: OutputFormatName = 'raw.gz';
+    await image.convert('out', { format: ofAny, formatOptions: {} });
+    // @ts-expect-error an option of no format
+    await image.convert('out', { format: 'qcow2', formatOptions: { clustersize: 65536 } });
+    // @ts-expect-error an option of another format
+    await image.convert('out', { format: 'qcow2', formatOptions: { block_size: '8M' } });
+    // @ts-expect-error a raw disk has no clusters
+    await image.convert('out', { format: 'raw', formatOptions: { cluster_size: 65536 } });
+    // @ts-expect-error an option of a format without options
+    await image.convert('out', { format: 'raw.gz', formatOptions: { level: 5 } });
+    // @ts-expect-error no such compression
+    await image.convert('out', { format: 'qcow2', formatOptions: { compression_type: 'lzo' } });
+    // @ts-expect-error a switch is no number
+    await image.convert('out', { format: 'qcow2', formatOptions: { compress: 1 } });
+    // @ts-expect-error a size is no switch
+    await image.measure({ format: 'qcow2', formatOptions: { cluster_size: true } });
+    // @ts-expect-error no such unit
+    await image.savedProgress('out', { format: 'qcow2', formatOptions: { cluster_size: '64 kB' } });
+    // @ts-expect-error an object is no value
+    await image.convert('out', { format: name, formatOptions: { level: {} } });
+  }
+  export const undefinedOptions = (path: string, signal: AbortSignal | undefined, size: number | undefined) =>
+    open(path, { signal, headers: undefined, companions: undefined }).then((image) =>
+      image.convert('out', { signal, size, formatOptions: undefined }));
+  export async function results(image: DiskImage): Promise<void> {
+    const result = await image.convert('out');
+    // @ts-expect-error results are read-only
+    result.outputSize = 1;
+    // @ts-expect-error and so are their lists
+    result.lost.push({ offset: 0, length: 1, code: 'truncated', message: '' });
+  }`;
+
+/** Uploads: requests and options by their kind. */
 const UPLOADS = `
   import { open } from 'decant';
-  import { putTarget } from 'decant/upload';
+  import { gcsTarget, putTarget, type S3Request, s3Target } from 'decant/upload';
+  export function numberOf(request: S3Request): string | number {
+    // @ts-expect-error a request that begins an upload has no ID
+    if (request.action === 'create') return request.uploadId;
+    return request.action === 'part' ? request.partNumber : request.action === 'list' ? request.partNumberMarker : '';
+  }
+  const [url, sign] = ['https://localhost/disk', (request: S3Request) => request.action];
+  const keys = { accessKeyId: 'a', secretAccessKey: 'b', sessionToken: undefined };
+  export const targets = [s3Target({ sign }), s3Target({ url, keys }), gcsTarget({ url }), gcsTarget({ session: url })];
+  // @ts-expect-error either a function signs, or keys
+  export const both = s3Target({ sign, url, keys });
+  // @ts-expect-error a session has its own URL
+  export const twice = gcsTarget({ url, session: url });
   export async function upload(path: string): Promise<number> {
     const image = await open(path);
     return (await image.convert(putTarget({ url: 'https://localhost/disk', headers: { 'X-Name': 'disk' } }))).outputSize;
@@ -66,9 +128,9 @@ const BROWSER = `
   import { threads } from 'decant/threads';
   export function makeConverter(): DecantConverterElement {
     const converter: DecantConverterElement = document.createElement('decant-converter');
-    converter.output = async ({ info, format, name }) => ({ opfs: info.format + format.size?.toFixed() + name });
+    converter.output = async ({ info, format, name }) => ({ opfs: info.format + format.outputSize?.toFixed() + name });
     const texts: Texts = { convert: 'Import', notOpened: (name) => name.trim(), ways: { download: 'here' } };
-    converter.texts = { ...texts, percent: 'some', place: ({ kind, name }) => kind + name, next: undefined };
+    converter.texts = { ...texts, share: 'some', place: ({ kind, name }) => kind + name, next: undefined };
     // @ts-expect-error there is no such text
     converter.texts = { conwert: 'Import' };
     // @ts-expect-error there is no such way
@@ -130,7 +192,12 @@ interface Case {
 /** A program for each entry of the package, and what they must not do. */
 const IN_NODE: Case[] = [
   { name: 'Node, default libraries', program: NODE, options: { types: ['node'] } },
-  { name: 'Node, uploads', program: UPLOADS, options: { types: ['node'] } },
+  {
+    name: 'Node, options of formats',
+    program: FORMAT_OPTIONS,
+    options: { types: ['node'], exactOptionalPropertyTypes: true },
+  },
+  { name: 'Node, uploads', program: UPLOADS, options: { types: ['node'], exactOptionalPropertyTypes: true } },
   { name: 'Node, mistakes', program: WRONG_IN_NODE, options: { types: ['node'] } },
 ];
 const IN_BROWSERS: Case[] = [{ name: 'a browser', program: BROWSER, options: { types: [] } }];

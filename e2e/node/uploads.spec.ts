@@ -238,8 +238,7 @@ test('s3: parts that arrive damaged are sent again, and in the end refused', { t
 test('s3: presigned URLs of a callback', async () => {
   const asked: string[] = [];
   const sign = async (request: Upload.S3Request) => {
-    const { action, partNumber } = request;
-    asked.push(partNumber === undefined ? action : `${action} ${partNumber}`);
+    asked.push(request.action === 'part' ? `part ${request.partNumber}` : request.action);
     return `${server.origin}/s3${PATH}?${queryFor(request)}`;
   };
   await convert(RAW, upload.s3Target({ sign }));

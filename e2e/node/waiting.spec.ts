@@ -212,8 +212,8 @@ test('allowUrl decides about each address, also of companions and redirects', as
   const address = leading.replace('127.0.0.1', 'localhost');
   const output = join(folder, 'out.raw');
   const source = { name: base.split('/').at(-1)!, source: address };
-  const seen: [string, string[]][] = [];
-  const allowUrl = ({ hostname }: URL, { addresses }: { addresses: string[] }) => {
+  const seen: [string, readonly string[]][] = [];
+  const allowUrl = ({ hostname }: URL, { addresses }: { addresses: readonly string[] }) => {
     seen.push([hostname, addresses]);
     return true;
   };

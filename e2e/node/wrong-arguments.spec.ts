@@ -136,7 +136,7 @@ test('other functions of the package', () =>
       (value) => contentsOf(async () => value, 1000),
       (value) => isObject(value) || !isText(value),
     ],
-    ['nextStep', (value) => nextStep(value, { file: 'a', format: 'raw', size: 1, virtualSize: 1 }), isText],
+    ['nextStep', (value) => nextStep(value, { file: 'a', format: 'raw', outputSize: 1, virtualSize: 1 }), isText],
     ['nextStep, the disk', (value) => nextStep('azure', value), isNone],
     ...options(
       {
@@ -148,18 +148,18 @@ test('other functions of the package', () =>
         hardware: isObject,
         contents: isNone,
       },
-      (given) => nextStep('azure', [{ file: 'a', format: 'raw', size: 1, virtualSize: 1, ...given }]),
+      (given) => nextStep('azure', [{ file: 'a', format: 'raw', outputSize: 1, virtualSize: 1, ...given }]),
     ),
     ...options({ cpus: isWhole, memory: isWhole, firmware: isText, os: isText, controller: isText }, (hardware) =>
-      nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1, hardware }),
+      nextStep('azure', { file: 'a', format: 'raw', outputSize: 1, virtualSize: 1, hardware }),
     ),
     [
       'nextStep, the values',
-      (value) => nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1 }, value),
+      (value) => nextStep('azure', { file: 'a', format: 'raw', outputSize: 1, virtualSize: 1 }, value),
       isObject,
     ],
     ...options({ GROUP: isText }, (values) =>
-      nextStep('azure', { file: 'a', format: 'raw', size: 1, virtualSize: 1 }, values as Record<string, string>),
+      nextStep('azure', { file: 'a', format: 'raw', outputSize: 1, virtualSize: 1 }, values as Record<string, string>),
     ),
   ]));
 
@@ -188,7 +188,7 @@ test('methods of an image', async ({ folder }) => {
     ...options({ onProgress: isFunction, signal: isNull }, (given) => image.unlock(given)),
     ...options({ length: isWhole, offset: isWhole, signal: isNull }, (given) => image.readable(given)),
     ['convert', (value) => image.convert(value), (value) => isText(value) || isObject(value)],
-    ['resumable', (value) => image.resumable(value), (value) => isText(value) || isObject(value)],
+    ['savedProgress', (value) => image.savedProgress(value), (value) => isText(value) || isObject(value)],
     ...options(
       {
         bmap: isBoolean,
@@ -213,7 +213,7 @@ test('methods of an image', async ({ folder }) => {
     [
       'a format option',
       (value) => image.convert(output, { format: 'qcow2', formatOptions: { compress: value } }),
-      isNone,
+      isBoolean,
     ],
   ]);
   await image.close();

@@ -31,7 +31,7 @@ export const OUTPUTS = {
   'raw.xz': { format: 'raw.xz' },
   'tar.gz': { format: 'tar.gz' },
   OVA: { format: 'ova' },
-} satisfies Record<string, Output>;
+} as const satisfies Record<string, Output>;
 
 export type OutputName = keyof typeof OUTPUTS;
 export const OUTPUT_NAMES = Object.keys(OUTPUTS) as OutputName[];

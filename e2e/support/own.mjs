@@ -56,7 +56,7 @@ export function changed(source, first, read) {
 /**
  * A target that writes the file at `path` and throws where it is not used as its documentation says.
  * @param {string} path
- * @param {{ hole?: boolean; ordered?: boolean; concurrency?: number; slow?: boolean }} [options]
+ * @param {{ hole?: boolean; ascending?: boolean; concurrency?: number; slow?: boolean }} [options]
  */
 export async function fileTarget(path, { hole = false, slow = false, ...options } = {}) {
   const file = await open(path, 'w');
@@ -70,7 +70,7 @@ export async function fileTarget(path, { hole = false, slow = false, ...options 
     if (size < 0 || ended) throw new Error(`used before open or after ${ended}`);
     if (length < 1 || offset < 0 || offset + length > size) throw new Error(`${length} bytes at ${offset}`);
     const last = parts.at(-1);
-    if (options.ordered && last && offset !== last[0] + last[1]) throw new Error(`out of order: ${offset}`);
+    if (options.ascending && last && offset !== last[0] + last[1]) throw new Error(`out of order: ${offset}`);
     parts.push([offset, length]);
     underWay += 1;
     seen.most = Math.max(seen.most, underWay);

@@ -52,25 +52,25 @@ export const TARGETS = {
     const write = (/** @type {Uint8Array} */ piece) => void pieces.push(new Uint8Array(piece));
     return { output: new WritableStream({ write }), made: async () => new Blob(pieces) };
   },
-  'own, ordered, holes told': () => own({ ordered: true, hole: true }),
-  'own, ordered': () => own({ ordered: true }),
-  'own, ordered, the start last': () => own({ ordered: true, lateStart: 2 ** 20 }),
+  'own, ascending, holes told': () => own({ ascending: true, hole: true }),
+  'own, ascending': () => own({ ascending: true }),
+  'own, ascending, the start last': () => own({ ascending: true, lateStart: 2 ** 20 }),
   'own, holes told': () => own({ hole: true }),
   own: () => own({}),
 };
 
 /**
  * A target that keeps what it gets. What was neither written nor told is not zero.
- * @param {{ ordered?: boolean; hole?: boolean; lateStart?: number }} abilities
+ * @param {{ ascending?: boolean; hole?: boolean; lateStart?: number }} abilities
  * @returns {Place}
  */
-function own({ ordered = false, hole = false, lateStart = 0 }) {
+function own({ ascending = false, hole = false, lateStart = 0 }) {
   let bytes = new Uint8Array(0);
   let [end, closed] = [0, false];
   /** @param {number} offset @param {number} length */
   const part = (offset, length) => {
     const isStart = offset + length <= lateStart && (end === 0 || offset < end);
-    if (ordered && !isStart && offset !== Math.max(end, end === 0 ? offset : 0))
+    if (ascending && !isStart && offset !== Math.max(end, end === 0 ? offset : 0))
       throw new Error(`out of order: ${offset}`);
     end = Math.max(end, offset + length);
     if (end <= bytes.length) return;
@@ -80,7 +80,7 @@ function own({ ordered = false, hole = false, lateStart = 0 }) {
   };
   return {
     output: {
-      ordered,
+      ascending,
       lateStart,
       async write(offset, piece) {
         part(offset, piece.length);

@@ -137,7 +137,7 @@ test('the chosen way is proposed on the next visit', async () => {
   expect(ready()).toMatchObject({ way: 'folder', isChosen: false, reason: english.asBefore });
 });
 
-const FOREIGN = [{ name: 'folder', code: 'foreign-frame' }];
+const FOREIGN = [{ name: 'folder', refusal: { code: 'foreign-frame' } }];
 
 test('a chosen way that turns out to be impossible is not replaced by another one', async () => {
   kinds = new Held();

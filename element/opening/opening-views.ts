@@ -64,7 +64,7 @@ export function unpackingView(state: Step<'unpacking'>, controls: Controls): Tem
   const { texts } = controls;
   const { name, share } = state;
   const body = html`
-    ${share === undefined ? nothing : html`<p class="numbers"><strong>${texts.percent(share)}</strong></p>`}
+    ${share === undefined ? nothing : html`<p class="numbers"><strong>${texts.share(share)}</strong></p>`}
     ${waitingView(controls)}
     ${cancelButton(controls)}
   `;

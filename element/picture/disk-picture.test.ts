@@ -40,7 +40,7 @@ test('a range that a conversion could not read is lost', () => {
   // Cells of two bytes.
   const picture = new DiskPicture(8192, ['disk']);
   picture.add(extent(0, 8192, 'data', { compressed: true }));
-  picture.lose({ offset: 3, length: 2, code: 'damaged', reason: 'it is damaged' });
+  picture.lose({ offset: 3, length: 2, code: 'damaged', message: 'it is damaged' });
   expect(contents(picture, 4)).toEqual(['compressed', 'lost', 'lost', 'compressed']);
   expect(picture.legend.contents).toEqual(new Set(['compressed', 'lost']));
 });

@@ -86,7 +86,7 @@ const tableView = (picture: DiskPicture, parts: LanePart[], texts: AllTexts) => 
         <tr>
           <td>${nameOf(one, texts)}</td>
           <td>${texts.size(one.offset)}</td>
-          <td>${texts.percent(picture.shareOfData(one.offset, one.offset + one.length))}</td>
+          <td>${texts.share(picture.shareOfData(one.offset, one.offset + one.length))}</td>
         </tr>
       `,
     )}

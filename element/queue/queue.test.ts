@@ -11,7 +11,7 @@ const bundle = (name: string): Bundle => ({ top: inputNamed(name), companions: [
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
 
 const madeAs = (file: string, place?: string): Made => ({
-  disk: { file, format: 'raw', size: 1, virtualSize: 1 },
+  disk: { file, format: 'raw', outputSize: 1, virtualSize: 1 },
   result: { destination: place === undefined ? undefined : { name: place } } as Finished,
 });
 

@@ -119,7 +119,7 @@ const placeFields = (state: Step<'ready'>, controls: Controls) => html`
 function costOf(choice: Choice, { output, ...images }: Step<'ready'>, texts: AllTexts): string {
   const virtualSize = knownSize(imagesIn(images));
   if (output.compressed) return texts.compressedCost;
-  if (virtualSize === undefined || output.size === undefined) return texts.unknownCost;
+  if (virtualSize === undefined || output.outputSize === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice, virtualSize) : texts.downloadCost(choice, virtualSize);
 }
 

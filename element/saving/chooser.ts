@@ -1,6 +1,6 @@
 // The step that offers ways to save the disk of an open image: the proposals, and the person's choices.
 
-import type { AnyInfo, OutputFormat, Resumable } from 'decant';
+import type { AnyInfo, OutputFormat, SavedProgress } from 'decant';
 import { labelOf } from '../files/bundle.js';
 import { downloadName, type NameProblem, problemSoFar, sizeInName, suggestName } from '../files/names.js';
 import { allOf, nameForOutput, type Opening, sourcesOf } from '../files/opening.js';
@@ -62,7 +62,7 @@ export class Chooser implements SaveChoices {
   /** The name of the place that was chosen last. */
   #place = remembered('place');
   /** The search for an interrupted download of the image of `turn`, in the form that `key` states. */
-  #search: { turn: AbortSignal; key: string; found: Promise<Resumable | undefined> } | undefined;
+  #search: { turn: AbortSignal; key: string; found: Promise<SavedProgress | undefined> } | undefined;
   #destinations: Destination[] = [];
   #placesProblem: string | undefined;
 
@@ -131,7 +131,7 @@ export class Chooser implements SaveChoices {
   }
 
   /** Finds the kept part of a download of the image, as it would be made now. */
-  findKept(turn: AbortSignal, ready: Step<'ready'>): Promise<Resumable | undefined> {
+  findKept(turn: AbortSignal, ready: Step<'ready'>): Promise<SavedProgress | undefined> {
     const early = this.#search;
     // Afterwards there may be another part.
     this.#search = undefined;
@@ -310,7 +310,7 @@ export class Chooser implements SaveChoices {
 const keyOf = (ready: Step<'ready'>): string =>
   JSON.stringify([ready.output.name, ready.output.recommended, diskChange(ready)]);
 
-const search = (ready: Step<'ready'>): Promise<Resumable | undefined> =>
+const search = (ready: Step<'ready'>): Promise<SavedProgress | undefined> =>
   keptDownload(ready.image, downloadName(ready.name), ready.output, diskChange(ready));
 
 /** What the image is called. A disk of a machine or an archive has its size, which tells it apart from the others. */
@@ -321,4 +321,4 @@ function labelOfDisk({ bundle }: Opening, { name, virtualSize }: AnyInfo, texts:
 
 /** The size of the largest output whose size is known before the conversion, in bytes. The disks in one file have about this size too. */
 const largestOutput = (images: Images): number =>
-  images.reduce((sum, { formats }) => sum + Math.max(...formats.map(({ size = 0 }) => size)), 0);
+  images.reduce((sum, { formats }) => sum + Math.max(...formats.map(({ outputSize = 0 }) => outputSize)), 0);

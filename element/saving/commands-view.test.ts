@@ -4,7 +4,7 @@ import { nextStep } from 'decant/places';
 import { expect, test } from 'vitest';
 import { originsOf, partsOfCommands, wordsOf } from './commands-view.js';
 
-const disk = { file: 'my BUCKET.vmdk', format: 'vmdk', size: 512, virtualSize: 1024 };
+const disk = { file: 'my BUCKET.vmdk', format: 'vmdk', outputSize: 512, virtualSize: 1024 };
 
 test('a placeholder is a part of its own, wherever it is; the name of a file is none', () => {
   const [copy] = partsOfCommands('aws', disk);
@@ -37,7 +37,7 @@ test('a value that a command prints is from the step of that command, without co
 });
 
 test('two disks on Azure: each address is from its own step', () => {
-  const vhd = { file: 'a.vhd', format: 'vpc', size: 5e6, virtualSize: 5e6 };
+  const vhd = { file: 'a.vhd', format: 'vpc', outputSize: 5e6, virtualSize: 5e6 };
   const origins = originsOf(nextStep('azure', [vhd, { ...vhd, file: 'b.vhd' }])!.commands);
   expect(origins.flat()).toEqual([
     { placeholder: 'SAS_URL', step: 2 },

@@ -25,7 +25,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
   const body = html`
     <p class="made more"><strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}</p>
     <p class="numbers">
-      <strong>${share > 0 ? texts.percent(share) : ''}</strong>
+      <strong>${share > 0 ? texts.share(share) : ''}</strong>
       <span>${left}</span>
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(target))}</span>
     </p>

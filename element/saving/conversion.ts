@@ -7,7 +7,7 @@ import {
   leftovers,
   type Output,
   type Progress,
-  type Resumable,
+  type SavedProgress,
 } from 'decant';
 import { fail } from '../failures/failure.js';
 import { describeRemains, type StoredRemains } from '../failures/remains.js';
@@ -147,7 +147,7 @@ export class Conversion {
       method: this.#method,
       virtualSize: totalSize(images),
       data: survey.complete && isSized ? survey.data : undefined,
-      fileSize: output.size === undefined ? undefined : fileLength(images, output, size),
+      fileSize: output.outputSize === undefined ? undefined : fileLength(images, output, size),
       rates,
       isMeasured: !isRemote && measured.includes(this.#method),
       compressed: output.compressed,
@@ -201,7 +201,7 @@ export class Conversion {
     const { machine, hardware } = image.info;
     const { contents } = this.#shown;
     const file = this.target.name;
-    const disk = { file, format: output.name, size: outputSize, virtualSize, machine, hardware, contents };
+    const disk = { file, format: output.name, outputSize, virtualSize, machine, hardware, contents };
     this.screen.news = '';
     const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
     const outcome = [texts.queued.saved(this.target, outputSize), ...lost].join('. ');
@@ -271,7 +271,7 @@ async function storedRemains(
 }
 
 /** Discards `kept`, and returns the rest that could not be removed yet. */
-async function discarded(kept: Resumable | undefined): Promise<StoredRemains> {
+async function discarded(kept: SavedProgress | undefined): Promise<StoredRemains> {
   try {
     await kept?.discard();
     return 'nothing';

@@ -121,7 +121,7 @@ function digestOf(
     return html`
       <section class="next">
         <progress part="progress" aria-label=${texts.computing} max="1" .value=${share ?? 0}></progress>
-        <p class="numbers"><span>${texts.computing}</span><strong>${texts.percent(share ?? 0)}</strong></p>
+        <p class="numbers"><span>${texts.computing}</span><strong>${texts.share(share ?? 0)}</strong></p>
         <div class="actions"><button part="button" @click=${cancel}>${texts.cancel}</button></div>
       </section>
     `;

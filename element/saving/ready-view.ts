@@ -109,7 +109,7 @@ const canJoin = ({ output, destination }: Step<'ready'>): boolean =>
 /** The size of the file, or of its data, if it is known. */
 function costOf({ output, choices, way }: Step<'ready'>, texts: AllTexts): string {
   const choice = choices.find((one) => one.way === way);
-  const size = choice && output.size !== undefined ? texts.space(choice) : '';
+  const size = choice && output.outputSize !== undefined ? texts.space(choice) : '';
   return size && `, ${size}`;
 }
 
@@ -125,7 +125,7 @@ function lineOf(state: Step<'ready'>, texts: AllTexts): string {
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
   const disks = others.length > 0 && texts.joined(others.length + 1);
-  const time = choice !== undefined && output.size !== undefined && texts.about(choice);
+  const time = choice !== undefined && output.outputSize !== undefined && texts.about(choice);
   return [disks, what, time, placeOf(state, texts)].filter(Boolean).join(', ');
 }
 

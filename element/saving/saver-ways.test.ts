@@ -20,7 +20,7 @@ async function give(...sizes: number[]): Promise<void> {
   const names = sizes.map((_, at) => `${at}.img`);
   for (const [at, size] of sizes.entries()) {
     const name = names[at]!;
-    const formats = [outputOf('raw', '.raw', { size })];
+    const formats = [outputOf('raw', '.raw', { outputSize: size })];
     images.set(name, imageOf({ name, virtualSize: size, fileSize: size }, { formats, convert }));
   }
   session.take(names.map((name) => inputNamed(name)));
@@ -51,7 +51,10 @@ test('one that cannot be saved as all others waits for the person', async () => 
 
 test('a folder in which the browser checks for hours is asked about, and a quick format is offered', async () => {
   pickFolder.mockResolvedValue(folderHandle('picked', {}));
-  const [raw, qcow2] = [outputOf('raw', '.raw', { size: 9e12 }), outputOf('qcow2', '.qcow2', { resumable: false })];
+  const [raw, qcow2] = [
+    outputOf('raw', '.raw', { outputSize: 9e12 }),
+    outputOf('qcow2', '.qcow2', { resumable: false }),
+  ];
   const converted: string[] = [];
   const convert = async (_output: Output, { format }: ConvertOptions = {}) => {
     converted.push(format!);

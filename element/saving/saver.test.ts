@@ -1,6 +1,6 @@
 // Saving the disk of an image: questions about the place, a cancel at any time, and reports of failures.
 
-import { DecantError, type Leftover, type Progress, type Resumable } from 'decant';
+import { DecantError, type Leftover, type Progress, type SavedProgress } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import {
   fileHandle,
@@ -113,7 +113,7 @@ test('the picture of the result shows the parts that the conversion lost', async
   await open();
   await saveTo('download');
   const { end } = await converting();
-  const lost = [{ offset: 2e6, length: 512, code: 'damaged', reason: 'it is damaged' }];
+  const lost = [{ offset: 2e6, length: 512, code: 'damaged', message: 'it is damaged' }];
   end.resolve({ ...RESULT, lost, lostRanges: 1, lostBytes: 512 });
   const { picture } = await step('done');
   expect(picture?.legend.contents).toContain('lost');
@@ -386,9 +386,9 @@ test('a conversion that is complete when its element leaves the page is reported
 });
 
 /** An interrupted download: `guestDone` bytes of five million. */
-function kept(guestDone: number): Resumable & { discard: ReturnType<typeof vi.fn> } {
+function kept(guestDone: number): SavedProgress & { discard: ReturnType<typeof vi.fn> } {
   const remains = { guestDone, discard: vi.fn(async () => Object.assign(remains, { guestDone: 0 })) };
-  return remains as unknown as Resumable & { discard: ReturnType<typeof vi.fn> };
+  return remains as unknown as SavedProgress & { discard: ReturnType<typeof vi.fn> };
 }
 
 test('a download has the name that the browser gives to it', async () => {
@@ -400,7 +400,7 @@ test('a download has the name that the browser gives to it', async () => {
 
 test('an interrupted download is searched for before the click, once', async () => {
   const search = vi.fn(async () => kept(0));
-  await open({ resumable: search });
+  await open({ savedProgress: search });
   await soon(() => expect(search).toHaveBeenCalledTimes(1));
   await saveTo('download');
   await converting();
@@ -409,7 +409,7 @@ test('an interrupted download is searched for before the click, once', async () 
 
 test('an interrupted download in another format is searched for with the click', async () => {
   const search = vi.fn(async () => kept(0));
-  await open({ resumable: search });
+  await open({ savedProgress: search });
   await soon(() => expect(search).toHaveBeenCalledTimes(1));
   session.chooser.selectOutput(OUTPUTS[2]!);
   await saveTo('download');
@@ -420,7 +420,7 @@ test('an interrupted download in another format is searched for with the click',
 
 test('an interrupted download is resumed', async () => {
   const remains = kept(2e6);
-  await open({ resumable: async () => remains });
+  await open({ savedProgress: async () => remains });
   await saveTo('download');
   await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains }, choosingTarget: false });
   session.download(true);
@@ -431,10 +431,10 @@ test('an interrupted download is resumed', async () => {
 });
 
 /** Presses Resume for what `disk.qcow2` has left in the format `vpc`, and chooses the file in an `<input>`. */
-async function resume(remains: Resumable, name = 'disk.qcow2'): Promise<void> {
+async function resume(remains: SavedProgress, name = 'disk.qcow2'): Promise<void> {
   images.set(
     name,
-    imageOf({}, { resumable: async (_, options) => (options?.format === 'vpc' ? remains : undefined), convert }),
+    imageOf({}, { savedProgress: async (_, options) => (options?.format === 'vpc' ? remains : undefined), convert }),
   );
   const fallback = vi.fn(() => session.takePlain([fileOf(name)]));
   session.resume(fallback);
@@ -461,7 +461,7 @@ test('an image of the name of an interrupted download asks whether to resume, if
   session.recall();
   await soon(() => expect(session.state).toMatchObject({ step: 'empty', remains: [{ resumable: { share: 0.4 } }] }));
   const remains = kept(2e6);
-  await open({ resumable: async () => remains });
+  await open({ savedProgress: async () => remains });
   await ready({ way: 'download', asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });
   expect(conversions).toEqual([]);
 });
@@ -469,7 +469,7 @@ test('an image of the name of an interrupted download asks whether to resume, if
 test('a download that another tab has resumed is left to it', async () => {
   const [remains, none] = [kept(2e6), kept(0)];
   const found = [remains, none];
-  await open({ resumable: async () => found.shift() });
+  await open({ savedProgress: async () => found.shift() });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume' }), choosingTarget: false });
   session.download(true);
@@ -480,7 +480,7 @@ test('a download that another tab has resumed is left to it', async () => {
 });
 
 test('a download that was interrupted near its end is not called complete', async () => {
-  await open({ resumable: async () => kept(5e6 - 1) });
+  await open({ savedProgress: async () => kept(5e6 - 1) });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume', share: 0.99 }) });
   expect(english.goOnTitle(0.99)).toContain('99%');
@@ -488,7 +488,7 @@ test('a download that was interrupted near its end is not called complete', asyn
 
 test('an interrupted download is started over', async () => {
   const remains = kept(2e6);
-  await open({ resumable: async () => remains });
+  await open({ savedProgress: async () => remains });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume' }), choosingTarget: false });
   session.download(false);
@@ -498,7 +498,7 @@ test('an interrupted download is started over', async () => {
 
 test('the part before a failure is kept and reported, the part before a cancel is not', async () => {
   const remains = kept(0);
-  await open({ resumable: async () => remains });
+  await open({ savedProgress: async () => remains });
   await saveTo('download');
   const first = await converting();
   Object.assign(remains, { guestDone: 1e6 });
@@ -507,7 +507,7 @@ test('the part before a failure is kept and reported, the part before a cancel i
   expect(await step('failed')).toMatchObject({ message: 'The server answers 403.', remains: english.partKept });
   expect(remains.discard).not.toHaveBeenCalled();
   Object.assign(remains, { guestDone: 0 });
-  await open({ resumable: async () => remains });
+  await open({ savedProgress: async () => remains });
   await saveTo('download');
   const { options, end } = await converting();
   cancelledBy(options.signal).catch(end.reject);
@@ -528,7 +528,7 @@ for (const [what, fields, there, remains] of [
   test(`a failed download: ${what}`, async () => {
     stored =
       there instanceof Error ? there : there.map((image) => ({ kind: 'download', image, size: 5e6, ...kept(1e6) }));
-    await open({ resumable: async () => kept(0) });
+    await open({ savedProgress: async () => kept(0) });
     await saveTo('download');
     (await converting()).end.reject(new DecantError('source', 'It is gone', { fields }));
     expect(await step('failed')).toMatchObject({ remains });
@@ -546,7 +546,7 @@ for (const [what, discard, remains] of [
   ['nobody knows', () => Promise.reject(new Error('no storage')), english.unknownLeft('disk.raw')],
 ] as const) {
   test(`a cancelled download: ${what}`, async () => {
-    await open({ resumable: async () => ({ guestDone: 0, discard }) });
+    await open({ savedProgress: async () => ({ guestDone: 0, discard }) });
     await saveTo('download');
     const { options, end } = await converting();
     cancelledBy(options.signal).catch(end.reject);

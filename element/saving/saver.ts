@@ -1,6 +1,6 @@
 // Saves the disk of an image: asks for the target, then converts.
 
-import type { OutputFormat, Resumable } from 'decant';
+import type { OutputFormat, SavedProgress } from 'decant';
 import { shareDone } from '../failures/interrupted.js';
 import { isNamed, mayBeSame } from '../files/input-file.js';
 import {
@@ -23,7 +23,7 @@ import { Conversion } from './conversion.js';
 import { keptDownload } from './target.js';
 
 /** Finds the kept part of a download of the image in some format, that of the proposed output first. */
-async function keptAmong(ready: Step<'ready'>): Promise<{ output: OutputFormat; kept: Resumable } | undefined> {
+async function keptAmong(ready: Step<'ready'>): Promise<{ output: OutputFormat; kept: SavedProgress } | undefined> {
   const { image, others, name } = ready;
   if (others.length > 0) return undefined;
   for (const output of [ready.output, ...image.formats.filter((format) => format.name !== ready.output.name)]) {
@@ -123,7 +123,7 @@ export class Saver {
   }
 
   /** Asks whether to resume an interrupted download. */
-  #askToResume(turn: AbortSignal, name: string, kept: Resumable, { image }: Step<'ready'>): void {
+  #askToResume(turn: AbortSignal, name: string, kept: SavedProgress, { image }: Step<'ready'>): void {
     const share = shareDone(kept.guestDone, image.info.virtualSize ?? 0);
     this.chooser.change(turn, { asking: { kind: 'resume', name, share, kept } });
   }

@@ -8,7 +8,7 @@ import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import { outputAt } from './target.js';
 
-const disk = { info: infoOf(), format: outputOf('raw', '.raw', { size: 5e6 }), name: 'disk.raw' };
+const disk = { info: infoOf(), format: outputOf('raw', '.raw', { outputSize: 5e6 }), name: 'disk.raw' };
 const { signal } = new AbortController();
 const folder = folderHandle('picked', {});
 const handle = fileHandle(fileOf('disk.raw'));

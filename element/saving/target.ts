@@ -1,6 +1,6 @@
 // The output of the package at a target, and interrupted downloads there.
 
-import { type AnyImage, DecantError, type Output, type OutputFormat, type Resumable } from 'decant';
+import { type AnyImage, DecantError, type Output, type OutputFormat, type SavedProgress } from 'decant';
 import type { Screen } from '../steps/screen.js';
 import type { Target } from '../steps/state.js';
 import type { DiskToSave } from '../types.element.js';
@@ -33,7 +33,7 @@ export async function outputAt(
       return { output: { download: target.name }, signal: ended };
     case 'streamed':
       try {
-        const stream = await host.streamedDownloads!.open(target.name, disk.format.size, ended);
+        const stream = await host.streamedDownloads!.open(target.name, disk.format.outputSize, ended);
         const signal = AbortSignal.any([ended, stream.cancelled]);
         return { output: stream.writable, signal, taken: () => stream.taken() };
       } catch (cause) {
@@ -55,9 +55,9 @@ export async function keptDownload(
   name: string,
   format: OutputFormat,
   change: { size?: number; fixGpt?: boolean } = {},
-): Promise<Resumable | undefined> {
+): Promise<SavedProgress | undefined> {
   try {
-    return await image.resumable(
+    return await image.savedProgress(
       { download: name },
       { format: format.name, formatOptions: format.recommended, ...change },
     );

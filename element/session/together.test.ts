@@ -163,7 +163,7 @@ test('all disks are opened once, and converted in their order', async () => {
   expect(saved).toMatchObject([{ name: 'vm.ova', format: { name: 'ova' } }]);
   converted.resolve({
     ...RESULT,
-    lost: [{ disk: 2, offset: 100, length: 1, code: 'damaged', reason: 'it is damaged' }],
+    lost: [{ disk: 2, offset: 100, length: 1, code: 'damaged', message: 'it is damaged' }],
   });
   const { made, picture } = await step('done');
   expect(made).toMatchObject([{ file: 'vm.ova', format: 'ova' }]);

@@ -72,7 +72,7 @@ for (const [what, state, said, title] of [
   ['a slow opening', { step: 'opening', name: 'disk', isSlow: true }, english.slow, 'Reading disk'],
   ['an image that takes much memory', { step: 'large', name: 'disk.zst', size: 1 << 30 }, '', 'disk.zst'],
   ['a packed image', { step: 'packed', name: 'disk.xz', format: 'qcow2', size: 3_000_000_000 }, '', 'disk.xz'],
-  ['reading back', converting({ phase: 'verifying' }), english.compared(20), '25% disk.qcow2'],
+  ['reading back', converting({ phase: 'verifying' }), english.compared(0.2), '25% disk.qcow2'],
   [
     'a verified result',
     verified('folder'),

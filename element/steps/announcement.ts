@@ -36,8 +36,8 @@ export const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts
 
 /** How much is done, in steps of 10 percent. */
 function doneSoFar({ phase, share }: Step<'converting'>, texts: AllTexts): string {
-  const percent = Math.floor(share * 10) * 10;
-  return phase === 'verifying' ? texts.compared(percent) : texts.converted(percent);
+  const tenths = Math.floor(share * 10) / 10;
+  return phase === 'verifying' ? texts.compared(tenths) : texts.converted(tenths);
 }
 
 /** A hint while the browser completes a file, which it does without progress and cannot stop. */
@@ -109,7 +109,7 @@ export function windowTitle(state: State, texts: AllTexts, overall?: Overall): s
   if (overall) return texts.allDone(overall.done, overall.all);
   switch (state.step) {
     case 'converting':
-      return `${texts.percent(state.share)} ${shownText(state.name)}`;
+      return `${texts.share(state.share)} ${shownText(state.name)}`;
     case 'done':
       return `${doneTitle(state, texts)}: ${shownText(state.target.name)}`;
     case 'failed':

@@ -1,6 +1,6 @@
 // The states of the element.
 
-import type { AnyImage, ConvertResult, DiskMember, Need, OutputFormat, Resumable, Snapshot, Waiting } from 'decant';
+import type { AnyImage, ConvertResult, DiskMember, Need, OutputFormat, SavedProgress, Snapshot, Waiting } from 'decant';
 import type { Contents } from 'decant/contents';
 import type { MadeDisk } from 'decant/places';
 import type { InputFile } from '../files/input-file.js';
@@ -39,9 +39,9 @@ export type Asking =
   /** The dialog for a folder was closed without a choice. */
   | { kind: 'noFolder' }
   /** A download of this disk was interrupted when `share` of it was done: 0 to 1. */
-  | { kind: 'resume'; name: string; share: number; kept: Resumable }
+  | { kind: 'resume'; name: string; share: number; kept: SavedProgress }
   /** Another tab has resumed that download by now. */
-  | { kind: 'elsewhere'; name: string; kept: Resumable };
+  | { kind: 'elsewhere'; name: string; kept: SavedProgress };
 
 /** A file that was given for a need, and the reasons why it may be the wrong one. */
 export interface Doubt {
@@ -84,7 +84,7 @@ export type Target =
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
   | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
   /** An interrupted download is kept, unless `kept` is undefined. */
-  | { kind: 'stored'; name: string; kept: Resumable | undefined }
+  | { kind: 'stored'; name: string; kept: SavedProgress | undefined }
   | { kind: 'streamed' | 'host'; name: string };
 
 export const methodOf = ({ kind }: Target): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);

@@ -1,6 +1,6 @@
 // The warnings that are announced to screen readers, each once.
 
-import type { Info, Notice } from 'decant';
+import type { ConvertResult, Info, Notice } from 'decant';
 import { expect, test } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, OUTPUTS, outputOf, RESULT } from '../element.test-support.js';
@@ -30,6 +30,9 @@ const ready = (more: Partial<Step<'ready'>> = {}, info: Partial<Info> = {}): Ste
     name: 'disk.raw',
     ...more,
   }) as Step<'ready'>;
+
+const done = (result: Partial<ConvertResult>, tooLate: boolean) =>
+  ({ step: 'done', result: { ...RESULT, ...result }, tooLate }) as Step<'done'>;
 
 /** A session without a problem. */
 const SESSION = { texts: english, links: {} } as Session;
@@ -116,17 +119,13 @@ for (const [what, state, session, expected] of [
   ],
   [
     'a result',
-    {
-      step: 'done',
-      result: { ...RESULT, notices: [grows], lostBytes: 512, lostRanges: 1 },
-      tooLate: true,
-    } as Step<'done'>,
+    done({ notices: [grows], lostBytes: 512, lostRanges: 1 }, true),
     {},
     [english.wasTooLate, english.notice(grows), english.lost(512, 1)],
   ],
   [
     'a result of two layers with the same notice',
-    { step: 'done', result: { ...RESULT, notices: [grows, grows] }, tooLate: false } as Step<'done'>,
+    done({ notices: [grows, grows] }, false),
     {},
     [english.notice(grows)],
   ],

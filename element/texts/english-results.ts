@@ -7,9 +7,9 @@ import { duration, percent, roughly, size, speed, timeValue } from './english-am
 export const englishResults: ResultTexts = {
   phase: { converting: 'Converting', finishing: 'Finishing', verifying: 'Verifying' },
   working: (phase, name) => `${phase} ${shownText(name)}`,
-  percent,
-  converted: (percent) => `${percent} percent done`,
-  compared: (percent) => `${percent} percent compared`,
+  share: percent,
+  converted: (share) => `${Math.round(share * 100)} percent done`,
+  compared: (share) => `${Math.round(share * 100)} percent compared`,
   speed,
   left: (seconds) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',

@@ -250,8 +250,8 @@ export const english: AllTexts = {
     `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} were unreadable and became zeros, or may be wrong.`,
   lostList: 'Lost parts of the disk',
   lostMore: (ranges) => `and ${ranges} more`,
-  lostRange: ({ disk, offset, length, reason }) =>
-    `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${offset}: ${reason}`,
+  lostRange: ({ disk, offset, length, message }) =>
+    `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${offset}: ${message}`,
 
   unknownCost: 'Its size is known at the end.',
   compressedCost: 'Compressed; the size depends on the data.',

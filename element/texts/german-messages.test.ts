@@ -112,7 +112,7 @@ test('a code without a sentence shows its kind in German and its message in Engl
     `Das Abbild ist beschädigt. Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`,
   );
   expect(notice(unknown)).toBe(`Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`);
-  expect(lostRange({ offset: 5, length: 7, code: 'of-tomorrow', reason: ENGLISH })).toBe(`7 Bytes ab 5: ${ENGLISH}`);
+  expect(lostRange({ offset: 5, length: 7, code: 'of-tomorrow', message: ENGLISH })).toBe(`7 Bytes ab 5: ${ENGLISH}`);
   const left = { ...unknown, fields: { reason: 'It is full', left: 'a part is left' } };
   expect(failure({ kind: 'target', ...left })).toContain('It is full.');
 });
@@ -138,7 +138,7 @@ test('one of several disks is named', () => {
   expect(notice({ code: 'marked-corrupt', fields, message: ENGLISH })).toMatch(/^vm\.tar: b\.qcow2: Das Abbild ist/);
   const grows = { code: 'disk-grows', fields: { ...fields, added: 1, unit: 512 }, message: ENGLISH };
   expect(notice(grows)).toMatch(/^vm\.tar: b\.qcow2: Am Ende/);
-  expect(lostRange({ disk: 2, offset: 5, length: 7, code: 'of-tomorrow', reason: ENGLISH })).toBe(
+  expect(lostRange({ disk: 2, offset: 5, length: 7, code: 'of-tomorrow', message: ENGLISH })).toBe(
     `Platte 2, 7 Bytes ab 5: ${ENGLISH}`,
   );
 });

@@ -52,8 +52,8 @@ export function germanMessages(units: Units) {
     return `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
   };
 
-  const lostRange = ({ disk, offset, length, code, reason }: LostRange): string =>
-    `${disk === undefined ? '' : `Platte ${disk}, `}${length} Bytes ab ${offset}: ${found(germanDamage, code, {}) ?? reason}`;
+  const lostRange = ({ disk, offset, length, code, message }: LostRange): string =>
+    `${disk === undefined ? '' : `Platte ${disk}, `}${length} Bytes ab ${offset}: ${found(germanDamage, code, {}) ?? message}`;
 
   return { failure, notice, lostRange };
 }

@@ -7,9 +7,9 @@ import { duration, roughly, size } from './german-amounts.js';
 export const germanResults: ResultTexts = {
   phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen', verifying: 'Wird geprüft' },
   working: (phase, name) => `${phase}: ${shownText(name)}`,
-  percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
-  converted: (percent) => `${percent} Prozent fertig`,
-  compared: (percent) => `${percent} Prozent verglichen`,
+  share: (share) => `${Math.floor(share * 100)}\u00a0%`,
+  converted: (share) => `${Math.round(share * 100)} Prozent fertig`,
+  compared: (share) => `${Math.round(share * 100)} Prozent verglichen`,
   speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s ${method === 'streamed' ? 'der Platte' : 'an Daten'}`,
   left: (seconds) => `noch etwa ${duration(seconds)}`,
   leftUnknown: 'fast fertig',

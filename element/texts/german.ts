@@ -70,7 +70,7 @@ export const german: AllTexts = {
   noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
   trySample: 'Beispiel ausprobieren',
   interrupted: (name, bytes, share) =>
-    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.percent(share)} `}unterbrochen. Sie belegt ${size(bytes)} im Speicher dieses Browsers. Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.`,
+    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.share(share)} `}unterbrochen. Sie belegt ${size(bytes)} im Speicher dieses Browsers. Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.`,
   discard: 'Verwerfen',
   storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
   notResumed: (name) =>
@@ -164,8 +164,7 @@ export const german: AllTexts = {
   },
 
   picture: {
-    label: (share) =>
-      share === undefined ? 'Bild der Platte' : `Bild der Platte, ${german.percent(share)} konvertiert`,
+    label: (share) => (share === undefined ? 'Bild der Platte' : `Bild der Platte, ${german.share(share)} konvertiert`),
     data: 'Daten',
     layer: (name) => `Daten aus ${shownText(name)}`,
     compressed: 'komprimiert',
@@ -353,7 +352,7 @@ export const german: AllTexts = {
   sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder ein Teil davon`,
   sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',
   saveAs: (name) => `Als ${shownText(name)} speichern`,
-  goOnTitle: (share) => `${german.percent(share)} dieser Platte sind schon konvertiert`,
+  goOnTitle: (share) => `${german.share(share)} dieser Platte sind schon konvertiert`,
   goOnQuestion: 'Ein Download wurde unterbrochen; dieser Teil ist im Speicher des Browsers.',
   goOn: 'Fortsetzen',
   beginAnew: 'Von vorn beginnen',

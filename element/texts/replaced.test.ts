@@ -23,8 +23,8 @@ test('each text can be replaced', () => {
 });
 
 test('a text that takes values may be replaced by a function or a string', () => {
-  const texts = replaced(english, { opening: (name: string) => `<${name}>`, notOpened: 'No', percent: 'some' });
-  expect([texts.opening('disk'), texts.notOpened('disk'), texts.percent(0.5)]).toEqual(['<disk>', 'No', 'some']);
+  const texts = replaced(english, { opening: (name: string) => `<${name}>`, notOpened: 'No', share: 'some' });
+  expect([texts.opening('disk'), texts.notOpened('disk'), texts.share(0.5)]).toEqual(['<disk>', 'No', 'some']);
 });
 
 test('values that are not texts are ignored', () => {

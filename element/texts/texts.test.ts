@@ -171,7 +171,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     lostMore: each([1, 2]),
     lostRange: each(
       ['grain-cut', 'of-tomorrow'].flatMap((code) => {
-        const range = { offset: 512, length: 512, code, reason: 'the file ends' };
+        const range = { offset: 512, length: 512, code, message: 'the file ends' };
         return [range, { ...range, disk: 2 }];
       }),
     ),
@@ -238,7 +238,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     saveAs: named,
     goOnTitle: [[0.5]],
     working: [['Converting', name]],
-    percent: [[0.5]],
+    share: [[0.5]],
     compared: [[50]],
     converted: [[50]],
     speed: [
@@ -361,7 +361,7 @@ for (const [path, values, text] of [
   ['timeValue', [0.99], 'less than a second'],
   ['timeValue', [1], '1 s'],
   ['goOnTitle', [0.999], '99% of this disk is already converted'],
-  ['percent', [0.999], '99%'],
+  ['share', [0.999], '99%'],
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
   ['pickedCost', [{ ...choice, isGuess: true }, 9e6], 'Takes 5 MB, the size of its data. Probably a few minutes.'],
   ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }, 9e6], 'Takes at least 5 MB, the size of its data.'],
@@ -419,6 +419,6 @@ test.each(['backing file', 'data file', 'extent', 'parent'] as const)('German: t
 });
 
 test('German: percentages have a no-break space', () => {
-  expect(german.percent(0.999)).toBe('99\u00a0%');
+  expect(german.share(0.999)).toBe('99\u00a0%');
   expect(german.goOnTitle(0.5)).toMatch(/^50\u00a0% /);
 });

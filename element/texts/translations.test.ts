@@ -44,7 +44,7 @@ describe.each(languages.filter((language) => language !== 'en'))('%s', async (la
 
   test('each documented code has a sentence', () => {
     const clauses = DAMAGE.map(
-      ({ code }) => [code, lostRange({ offset: 5, length: 7, code, reason: ENGLISH })] as const,
+      ({ code }) => [code, lostRange({ offset: 5, length: 7, code, message: ENGLISH })] as const,
     );
     const missing = [...sentences(FIELDS), ...clauses].filter(([, text]) => text.includes(ENGLISH));
     expect(new Set(missing.map(([code]) => code))).toEqual(new Set([OF_PAGE]));

@@ -53,7 +53,7 @@ afterEach(() => {
 const DISK = 10e9;
 const DATA = 1e9;
 const info = infoOf({ virtualSize: DISK });
-const raw = outputOf('raw', '.raw', { size: DISK });
+const raw = outputOf('raw', '.raw', { outputSize: DISK });
 const qcow2 = outputOf('qcow2', '.qcow2', { resumable: false, streamable: false });
 const gzip = outputOf('raw.gz', '.raw.gz', { compressed: true, resumable: false });
 const rates = { storage: 1e8, picked: 1e8, finish: 1e9, download: 1e9, streamed: 1e8 };
@@ -255,7 +255,7 @@ for (const [what, disk, output, environment, before, way, reason] of [
 ][]) {
   test(`the proposed way: ${what}`, () => {
     const info = infoOf(typeof disk === 'number' ? { virtualSize: disk, fileSize: disk } : disk);
-    const sized = output === raw ? { ...raw, size: info.virtualSize } : output;
+    const sized = output === raw ? { ...raw, outputSize: info.virtualSize } : output;
     for (const noise of NOISE) {
       for (const isDue of [false, true]) {
         const all_ = { ...all, ...environment, ...noise };
@@ -279,7 +279,7 @@ test.each([
 ])('the length of a file: output of %s, image of %s, disk of %s', (size, fileSize, chosen, expected) => {
   const { fileSize: _, ...bare } = info;
   const one = { info: { ...bare, ...(fileSize === undefined ? {} : { fileSize }) } };
-  const output = { ...qcow2, ...(size === undefined ? {} : { size }) };
+  const output = { ...qcow2, ...(size === undefined ? {} : { outputSize: size }) };
   expect(fileLength([one], output, chosen)).toBe(expected);
 });
 
@@ -390,8 +390,8 @@ test('frames around the page are obstacles', async () => {
   room = DISK;
   vi.stubGlobal('showDirectoryPicker', () => {});
   kinds = [
-    { name: 'folder', code: 'foreign-frame' },
-    { name: 'download', code: 'sandboxed-downloads' },
+    { name: 'folder', refusal: { code: 'foreign-frame' } },
+    { name: 'download', refusal: { code: 'sandboxed-downloads' } },
   ];
   const environment = await explored();
   expect(environment).toMatchObject({
@@ -402,8 +402,8 @@ test('frames around the page are obstacles', async () => {
   expect(download(environment)).toMatchObject({ obstacle: english.frameDownload['sandboxed-downloads'] });
   // The element finds other obstacles itself.
   kinds = [
-    { name: 'folder', code: 'no-picker' },
-    { name: 'download', code: 'refused-storage' },
+    { name: 'folder', refusal: { code: 'no-picker' } },
+    { name: 'download', refusal: { code: 'refused-storage' } },
   ];
   const other = await explored();
   expect(other.folderObstacle).toBeUndefined();

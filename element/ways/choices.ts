@@ -132,7 +132,7 @@ export const MOST_TO_CHECK = 140e9;
  */
 export function fileLength(images: readonly Pick<AnyImage, 'info'>[], output: OutputFormat, size?: number): number {
   const disk = totalSize(images);
-  if (output.size !== undefined) return output.size + (size ?? disk) - disk;
+  if (output.outputSize !== undefined) return output.outputSize + (size ?? disk) - disk;
   return images.reduce((sum, { info }) => sum + (info.fileSize ?? diskSize(info)), 0);
 }
 
@@ -161,9 +161,9 @@ export function listChoices(
   if (host.output) return [{ way: 'host', method: 'host' }];
   const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
   const bound = survey.complete ? {} : { atLeast: true };
-  const length = output.size === undefined ? (size ?? totalSize(images)) : fileLength(images, output, size);
+  const length = output.outputSize === undefined ? (size ?? totalSize(images)) : fileLength(images, output, size);
   const infos = images.map(({ info }) => info);
-  const isVast = output.size !== undefined && length > MOST_TO_CHECK;
+  const isVast = output.outputSize !== undefined && length > MOST_TO_CHECK;
   const choice = (way: Way, method: Method, facts: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
     const more = { ...facts, ...(isVast && method !== 'stored' ? { takesHours: true } : {}) };
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
@@ -197,7 +197,7 @@ function downloading(
   if (fits === undefined || (!fits && !stream)) return { method: 'stored', obstacle: texts.finding };
   if (!fits && streams) return { method: 'streamed', note: texts.streamsForRoom(room) };
   // An output of unknown size is tried, since it may be far smaller than the disk.
-  if (!fits && output.size === undefined) {
+  if (!fits && output.outputSize === undefined) {
     const fit = wasFull || isFarLarger(survey.data, output, room) ? 'unlikely' : 'unknown';
     return { method: 'stored', note: texts.mayNotFit(room), fit };
   }
@@ -237,8 +237,8 @@ function usualWay(choices: Choice[], length: number, wasFull: boolean | undefine
 }
 
 /** Whether everything is known on which the proposal for `output` depends. The room counts for an output of unknown size. */
-export const isBrowserKnown = ({ complete, fits, room }: Environment, { size }: OutputFormat): boolean =>
-  complete && (size !== undefined || fits !== false || room !== undefined);
+export const isBrowserKnown = ({ complete, fits, room }: Environment, { outputSize }: OutputFormat): boolean =>
+  complete && (outputSize !== undefined || fits !== false || room !== undefined);
 
 /** The ways that have a claim to be proposed. */
 export interface WaysBefore {

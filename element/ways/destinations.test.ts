@@ -54,7 +54,7 @@ test.each([
 });
 
 const [rawDisk, vhd, quick] = [
-  outputOf('raw', '.raw', { size: 9e12 }),
+  outputOf('raw', '.raw', { outputSize: 9e12 }),
   outputOf('vpc', '.vhd'),
   outputOf('qcow2', '.qcow2'),
 ];

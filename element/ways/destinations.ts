@@ -63,7 +63,7 @@ export async function destinationsOf(images: Images, { places: wanted, output }:
 /** The place with the format for several disks, which it accepts. */
 const forSeveral = ({ name, label }: PlaceOutput): PlaceOutput => ({ name, label, format: SEVERAL_DISKS });
 
-type PlaceOutput = OwnPlace & Partial<Pick<OutputFormat, 'size' | 'notices' | 'refusal'>>;
+type PlaceOutput = OwnPlace & Partial<Pick<OutputFormat, 'outputSize' | 'notices' | 'refusal'>>;
 
 function destination(formats: readonly OutputFormat[], { name, label, format, ...place }: PlaceOutput): Destination[] {
   const base = formats.find((one) => one.name === format);
@@ -72,19 +72,19 @@ function destination(formats: readonly OutputFormat[], { name, label, format, ..
 
 /** Returns `base` with the options of a place. Drops what `base` says of other options. */
 function outputWith(base: OutputFormat, place: Omit<PlaceOutput, 'name' | 'label' | 'format'>): OutputFormat {
-  const { formatOptions = base.recommended, size, notices = [] } = place;
+  const { formatOptions = base.recommended, outputSize, notices = [] } = place;
   const isBase = Object.entries(formatOptions).every(([option, value]) => value === usual(base, option));
   const refusal = place.refusal ?? (isBase ? base.refusal : undefined);
   const refused = refusal && { refusal };
   if (isBase) return { ...base, recommended: formatOptions, ...refused };
-  const { size: _, refusal: __, ...rest } = base;
+  const { outputSize: _, refusal: __, ...rest } = base;
   const unknown = { compressed: formatOptions.compress === 'on', resumable: false, streamable: false };
   return {
     ...rest,
     ...unknown,
     recommended: formatOptions,
     notices,
-    ...(size === undefined ? {} : { size }),
+    ...(outputSize === undefined ? {} : { outputSize }),
     ...refused,
   };
 }

@@ -109,7 +109,7 @@ export const ratesOfBrowser = (): Promise<Known | undefined> => currentRates(pro
 /** The folder picker and downloads, if the frames around the page block them. */
 async function frameObstacles({ texts }: Page): Promise<Partial<Environment>> {
   const { foreignPicker, frameDownload } = texts;
-  const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
+  const codes = new Map((await targets()).map(({ name, refusal }) => [name, refusal?.code]));
   const picker = codes.get('folder') === 'foreign-frame' ? foreignPicker : undefined;
   const forbidden: Partial<Record<string, string>> = frameDownload;
   const download = forbidden[codes.get('download') ?? ''];

@@ -11,7 +11,7 @@ type Work = Parameters<typeof isQuickToReadBack>[0];
 /** A raw output of a disk of 10 GB with 4 GB of data, in a file of 2 GB. */
 const WORK: Work = {
   infos: [{ containers: [], fileSize: 2 * GB }],
-  output: { compressed: false, size: 10 * GB },
+  output: { compressed: false, outputSize: 10 * GB },
   survey: { data: 4 * GB },
   method: 'stored',
   virtualSize: 10 * GB,

@@ -24,7 +24,7 @@ const rounded = (rates: Rates): Rates =>
 /** The conversion of one or more disks. */
 interface Work {
   infos: readonly Pick<AnyInfo, 'containers' | 'fileSize'>[];
-  output: Pick<OutputFormat, 'compressed' | 'size'>;
+  output: Pick<OutputFormat, 'compressed' | 'outputSize'>;
   /** The bytes of data on the disks. */
   survey: { data: number };
   method: Method;
@@ -44,6 +44,6 @@ export function isQuickToReadBack({ infos, output, survey, method, virtualSize, 
   const slow = containers.map(({ name }) => virtualSize / (SLOW_CONTAINERS[name] ?? Number.POSITIVE_INFINITY));
   const stored = infos.reduce((sum, { fileSize }) => sum + (fileSize ?? data / infos.length), 0);
   const coming = isRemote ? stored / NETWORK : 0;
-  const reading = output.compressed ? data / DECODE : (output.size ?? data) / READ;
+  const reading = output.compressed ? data / DECODE : (output.outputSize ?? data) / READ;
   return reading < SHARE * (Math.max(converting, coming, ...slow) + finishing);
 }

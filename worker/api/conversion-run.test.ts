@@ -8,7 +8,7 @@ import { acquirePool } from '../client-side/pool.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { DecantError } from '../errors/errors.js';
 import type { Converted, ConvertRequest } from '../messages/coordinator.js';
-import type { ConvertOptions } from '../public/caller-types.js';
+import type { SettledOptions } from '../public/caller-types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
@@ -36,7 +36,7 @@ const event = (name: string): void => {
 
 function converted(): Converted {
   const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
-  const lost = [{ offset: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
+  const lost = [{ offset: 512, length: 512, code: 'lost', message: 'it is damaged' }];
   const notices = [{ code: 'disk-grows', fields: {}, message: 'It grows' }];
   const digest = request.digest && { digest: { hash: 'ab', size: 3 } };
   const disk = {
@@ -91,7 +91,7 @@ const target: OutputTarget = {
 };
 
 /** Converts an image whose files have states, so that it can be resumed, into `target`, perhaps with a second disk. */
-async function convert(options: ConvertOptions = {}, withSecond = false): Promise<unknown> {
+async function convert(options: SettledOptions = {}, withSecond = false): Promise<unknown> {
   const sources = {
     all: [{ state: 'one' }],
     companions: [],
@@ -119,7 +119,7 @@ test('the target is completed after the sources are confirmed', async () => {
 });
 
 describe('digests', () => {
-  const lost = [{ offset: 512, length: 512, code: 'lost', reason: 'it is damaged' }];
+  const lost = [{ offset: 512, length: 512, code: 'lost', message: 'it is damaged' }];
   const digest = { sha256: 'ab', size: 3, lost, lostRanges: 1, lostBytes: 512 };
 
   test('of a disk, with its lost ranges', async () => {

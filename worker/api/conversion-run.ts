@@ -15,7 +15,7 @@ import type {
   TargetedSettings,
 } from '../messages/coordinator.js';
 import type { PortSpec, TargetSpec } from '../messages/messages.js';
-import type { ConvertOptions } from '../public/caller-types.js';
+import type { SettledOptions } from '../public/caller-types.js';
 import type { ConvertResult, Network, Progress, ReadableOutput, Verified } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
@@ -36,7 +36,7 @@ export const UNREADABLE = 'verify-unreadable';
 const WRONG = [DIFFERS, UNREADABLE];
 
 /** The options of a conversion that can be cancelled: at least by closing the image. */
-export type CancellableOptions = ConvertOptions & { signal: AbortSignal };
+export type CancellableOptions = SettledOptions & { signal: AbortSignal };
 
 /** The options of a conversion that runs. Its listener never throws. */
 export interface RunOptions extends CancellableOptions {
@@ -77,7 +77,7 @@ export interface SizedFormat {
 export const convertInto = (
   target: OutputTarget,
   conversion: ConversionContext,
-  options: ConvertOptions,
+  options: SettledOptions,
   digest?: DigestKind,
 ): Promise<ConvertResult> =>
   orDiscarded(target, conversion, options, async (running) => {
@@ -89,7 +89,7 @@ export const convertInto = (
 export async function orDiscarded(
   target: OutputTarget,
   conversion: ConversionContext,
-  options: ConvertOptions,
+  options: SettledOptions,
   work: (options: RunOptions) => Promise<ConvertResult>,
 ): Promise<ConvertResult> {
   const unreadable = new AbortController();
@@ -120,7 +120,7 @@ export async function orDiscarded(
 async function discarded(
   target: OutputTarget,
   { sources }: ImageSetup,
-  { resume, signal }: ConvertOptions,
+  { resume, signal }: SettledOptions,
   cause: DecantError,
 ): Promise<DecantError> {
   const reason = target.explain?.(cause) ?? cause;
@@ -161,7 +161,7 @@ export async function writeTo(
     platform,
     disks.some(({ setup }) => setup.sources.expect),
   );
-  const { name: format, formatOptions, size: outputSize, hasFooter } = chosen;
+  const { name: format, formatOptions, outputSize, hasFooter } = chosen;
   const { fixGpt, size } = options;
   const virtualSize = size ?? totalSize(disks, diskSizes);
   const plan: Plan = {
@@ -378,7 +378,7 @@ async function prepareTarget(
 ): Promise<TargetSpec | undefined> {
   const spec = await orTargetFailure(target.prepare(sizes, signal, identity));
   // Where holes are reported, the bytes of the output do not pass.
-  if (sha256 && spec && 'port' in spec && spec.ordered && !spec.holes) {
+  if (sha256 && spec && 'port' in spec && spec.ascending && !spec.holes) {
     // Without its code there is no digest; the output is the same.
     const loading = platform.codec('crypt').catch(() => undefined);
     spec.crypt = await orCancelled(signal, loading);

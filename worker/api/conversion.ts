@@ -3,8 +3,8 @@
 import type { ImageSetup } from '../client-side/image-session.js';
 import { cancelled, DecantError, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import type { ConvertOptions, Output } from '../public/caller-types.js';
-import type { ConvertResult, Resumable } from '../public/types.js';
+import type { Output, SettledOptions } from '../public/caller-types.js';
+import type { ConvertResult, SavedProgress } from '../public/types.js';
 import { abandonOutput, canBeReadBack, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 import { needless } from '../targets/output-target.js';
@@ -104,7 +104,7 @@ async function verificationOf(conversion: ConversionContext, { signal }: RunOpti
  * Resolves to `options` with what the place wants by default: no holes if it refuses sparse files, and a verified output if the place says
  * so and the output can be read back. Fails with `usage` for an unknown place.
  */
-async function forPlace<T extends ConvertOptions>(output: Output, options: T): Promise<T> {
+async function forPlace<T extends SettledOptions>(output: Output, options: T): Promise<T> {
   if (options.for === undefined) return options;
   const { refusesSparse, verifies } = await loadPlaces();
   const sparse = options.sparse ?? (refusesSparse(options.for) ? false : undefined);
@@ -189,7 +189,7 @@ const isReadOnce = ({ sources }: ImageSetup): boolean => 'stream' in sources.ima
 
 /** Whether the output may need a temporary file. */
 const takesSpool = (output: Output): boolean =>
-  isCustomOutput(output) && (!('write' in output) || orTargetError(() => output.ordered === true));
+  isCustomOutput(output) && (!('write' in output) || orTargetError(() => output.ascending === true));
 
 /**
  * Whether the size of a disk that can be read only once is needed first, by the format or by the target. Fails as the choice of the
@@ -214,12 +214,12 @@ async function isSizeNeeded(
 }
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
-export async function resumableOf(
+export async function savedProgressOf(
   conversion: ConversionContext,
   output: Output,
-  options: ConvertOptions,
+  options: SettledOptions,
   signal: AbortSignal,
-): Promise<Resumable | undefined> {
+): Promise<SavedProgress | undefined> {
   // A custom target is not touched.
   if (isCustomOutput(output)) return undefined;
   const { platform, setup, sessions, info } = conversion;
@@ -227,5 +227,5 @@ export async function resumableOf(
   const target = await platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);
   const identity = await identityOf(conversion, chosen, await forPlace(output, options), signal);
-  return typeof identity === 'string' ? target.resumable?.(identity) : undefined;
+  return typeof identity === 'string' ? target.savedProgress?.(identity) : undefined;
 }

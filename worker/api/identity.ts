@@ -5,7 +5,7 @@ import type { ImageSessions } from '../client-side/image-sessions.js';
 import { hexOf, joined } from '../errors/values.js';
 import type { ByteRange } from '../http/ranges.js';
 import type { CrateExtent, OpenResult } from '../messages/coordinator.js';
-import type { ConvertOptions } from '../public/caller-types.js';
+import type { SettledOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { ChosenFormat } from './output-format.js';
@@ -29,7 +29,7 @@ interface ConvertedImage {
 export async function identityOf(
   { setup: { sources, settings }, sessions, info }: ConvertedImage,
   { name: format, formatOptions, resumable }: ChosenFormat,
-  { sparse = true, size, fixGpt }: ConvertOptions,
+  { sparse = true, size, fixGpt }: SettledOptions,
   signal: AbortSignal,
 ): Promise<string | Refusal> {
   if (!resumable) {

@@ -143,7 +143,7 @@ test('looking for saved progress can be cancelled', async () => {
     });
   const image = bare({ target: () => ({}) as never }, { all: [{ state: 'known', size: 10, peek }], companions: [] });
   const cancel = new AbortController();
-  const looking = image.resumable('disk.raw', { signal: cancel.signal });
+  const looking = image.savedProgress('disk.raw', { signal: cancel.signal });
   cancel.abort();
   await expect(looking).rejects.toMatchObject({
     kind: 'cancelled',

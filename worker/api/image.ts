@@ -8,7 +8,7 @@ import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
 import { frozen } from '../errors/values.js';
 import type { CrateExtent } from '../messages/coordinator.js';
-import type { ConvertOptions, Output } from '../public/caller-types.js';
+import type { ConvertOptions, Output, SettledOptions } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,
@@ -31,16 +31,24 @@ import type {
   OutputFormat,
   ReadableOptions,
   ReadOptions,
-  Resumable,
+  SavedProgress,
   TreeDigest,
   UnlockOptions,
 } from '../public/types.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/output-target.js';
-import { abandoned, convertImage, resumableOf } from './conversion.js';
+import { abandoned, convertImage, savedProgressOf } from './conversion.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { describesMachine, withHardware } from './machine-hardware.js';
-import { checkCall, checkConversion, checkFileOptions, checkMeasurement, checkSpooled, settleSize } from './options.js';
+import {
+  checkCall,
+  checkConversion,
+  checkFileOptions,
+  checkMeasurement,
+  checkSpooled,
+  settleFormatOptions,
+  settleSize,
+} from './options.js';
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
@@ -186,13 +194,13 @@ export class OpenImage {
   async measure(options: MeasureOptions = {}): Promise<MeasureResult> {
     this.#requireOpen();
     checkMeasurement(options);
-    const { format = 'raw', formatOptions = {} } = options;
-    const { size } = settleSize(options);
+    const { format = 'raw' } = options;
+    const [formatOptions, { size }] = [settleFormatOptions(options), settleSize(options)];
     const signal = this.#until(options.signal);
     const session = await this.#acquire(MEASURING, signal);
     try {
       const { client, image } = session;
-      const request = { image, format, formatOptions: { ...formatOptions }, size };
+      const request = { image, format, formatOptions, size };
       const measuring = session.run(signal, (operation) => client.call('measure', { operation, ...request }));
       return await this.#use(measuring, MEASURING, signal);
     } finally {
@@ -276,7 +284,7 @@ export class OpenImage {
   async convert(output: Output, options: ConvertOptions = {}): Promise<ConvertResult> {
     let signal: AbortSignal;
     let spool: Spool | undefined;
-    let size: { size?: number };
+    let sized: { formatOptions: Record<string, string>; size?: number };
     let others: OtherDisk[];
     try {
       this.#requireOpen();
@@ -285,7 +293,7 @@ export class OpenImage {
       others = otherDisks(options);
       spool = this.platform.spool(options, this.setup.sources.all, 'convert without it');
       if (spool) checkSpooled(options);
-      size = settleSize(options);
+      sized = { formatOptions: settleFormatOptions(options), ...settleSize(options) };
       signal = anyOf([this.#until(options.signal), ...others.map(({ closing }) => closing)]);
     } catch (thrown) {
       abandonOutput(output, toDecantError(thrown));
@@ -295,7 +303,7 @@ export class OpenImage {
     const context = more.length > 0 ? { ...this.#context, more } : this.#context;
     const isInPlace = [context, ...more].some(({ sessions }) => sessions.opened.isInPlace);
     const memory = isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
-    const settled = { ...options, ...memory, ...size, signal };
+    const settled = { ...options, ...memory, ...sized, signal };
     const isComplete = options.for === undefined && !describesMachine(this.formats, options.format);
     return withProgress(options.onProgress, async (onProgress) => {
       const listening = { ...settled, onProgress };
@@ -332,12 +340,13 @@ export class OpenImage {
     return { platform, setup, sessions, info };
   }
 
-  async resumable(output: Output, options: ConvertOptions = {}): Promise<Resumable | undefined> {
+  async savedProgress(output: Output, options: ConvertOptions = {}): Promise<SavedProgress | undefined> {
     this.#requireOpen();
     checkConversion(output, options, this.platform.convertOptions);
     const signal = this.#until(options.signal);
     // The image stays open until the search ends, even after a cancel.
-    const looking = this.#use(resumableOf(this.#context, output, { ...options, ...settleSize(options) }, signal));
+    const settled = { ...options, formatOptions: settleFormatOptions(options), ...settleSize(options) };
+    const looking = this.#use(savedProgressOf(this.#context, output, settled, signal));
     return this.#use(orCancelled(signal, looking), LOOKING, signal);
   }
 
@@ -468,7 +477,7 @@ const closedError = () => new DecantError('cancelled', 'The image was closed');
 const notVerified = (message: string): Notice => ({ code: 'source-not-verified', fields: {}, message });
 
 /** Adds the hardware of the machine to options for a format that describes it. A failure abandons the output. */
-const completedFor = <T extends ConvertOptions & { signal: AbortSignal }>(
+const completedFor = <T extends SettledOptions & { signal: AbortSignal }>(
   context: ConversionContext,
   output: Output,
   options: T,

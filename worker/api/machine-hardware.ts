@@ -4,7 +4,7 @@
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import { hardwareShown } from '../contents/hardware.js';
 import { loadPart } from '../errors/load-part.js';
-import type { ConvertOptions, Output } from '../public/caller-types.js';
+import type { Output, SettledOptions } from '../public/caller-types.js';
 import type { AnyInfo, MachineHardware, OutputFormat } from '../public/types.js';
 import { loadPlaces } from './output-format.js';
 import { readRange } from './reading.js';
@@ -25,7 +25,7 @@ export const describesMachine = (formats: readonly OutputFormat[], name: string 
  * Resolves to `options` with the hardware of the machine, if their format, or that of their place, describes a machine. Fails as unlocking
  * the image does, and with `usage` for an unknown place or a format that it does not accept.
  */
-export async function withHardware<T extends ConvertOptions & { signal: AbortSignal }>(
+export async function withHardware<T extends SettledOptions & { signal: AbortSignal }>(
   { sessions, info }: ImageOfMachine,
   output: Output,
   options: T,

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenOptions } from '../public/caller-types.js';
-import { checkCall, checkConversion, checkObject, checkOpening, settle, settleMemory, settleSize } from './options.js';
+import type { FormatOptionValue } from '../public/types.js';
+import {
+  checkCall,
+  checkConversion,
+  checkObject,
+  checkOpening,
+  settle,
+  settleFormatOptions,
+  settleMemory,
+  settleSize,
+} from './options.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -215,4 +225,31 @@ test.each([
   const check = () => checkConversion('a', options, ['bmap']);
   if (isRefused) expect(check).toThrow(usage("'bmap' needs a raw disk as the output (format 'raw')"));
   else check();
+});
+
+describe('options of an output format', () => {
+  test.each<[given: Record<string, FormatOptionValue | undefined> | undefined, expected: Record<string, string>]>([
+    [undefined, {}],
+    [{}, {}],
+    [{ cluster_size: '64k' }, { cluster_size: '64k' }],
+    [{ cluster_size: 65536 }, { cluster_size: '65536' }],
+    [
+      { compress: true, static: false },
+      { compress: 'on', static: 'off' },
+    ],
+    [{ compress: undefined, cpus: 4 }, { cpus: '4' }],
+    // The core refuses them, as it refuses other values.
+    [
+      { cpus: 1.5, memory: Number.NaN },
+      { cpus: '1.5', memory: 'NaN' },
+    ],
+  ])('%o are %o', (formatOptions, expected) => {
+    expect(settleFormatOptions({ formatOptions })).toEqual(expected);
+  });
+
+  test.each([null, {}, [], 1n, Symbol('a'), () => 'on'])('the value %o is refused', (value) => {
+    const formatOptions = { compress: value } as unknown as Record<string, string>;
+    const message = "The option 'compress' must be a string, a number, true or false";
+    expect(() => settleFormatOptions({ formatOptions })).toThrow(usage(message));
+  });
 });

@@ -20,6 +20,7 @@ import type {
   DigestOptions,
   Engine,
   EngineOptions,
+  FormatChoice,
   MapOptions,
   MeasureOptions,
   PrepareOptions,
@@ -196,21 +197,27 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   if (!Array.isArray(disks)) throw new DecantError('usage', "'disks' must be an array");
   if (disks.length > 0 && options.size !== undefined)
     throw new DecantError('usage', "'size' is for one disk: leave out 'disks', or state one disk (--disk)");
-  checkFormatOptions(options);
 }
 
 /** Checks the options of a measurement. Throws `usage`. */
 export function checkMeasurement(options: MeasureOptions): void {
   checkCall('measure', options);
   checkTypes(options, 'string', ['format']);
-  checkFormatOptions(options);
 }
 
-function checkFormatOptions({ formatOptions = {} }: { formatOptions?: Record<string, string> }): void {
+/** The options of an output format as the core takes them: texts by name, such as `on` for `true`. Throws `usage` for other values. */
+export function settleFormatOptions({
+  formatOptions = {},
+}: Pick<FormatChoice, 'formatOptions'>): Record<string, string> {
   checkObject('formatOptions', formatOptions);
-  for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries(formatOptions))) {
-    if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
+  const texts: Record<string, string> = {};
+  for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries<unknown>(formatOptions))) {
+    if (value === undefined) continue;
+    if (typeof value === 'boolean') texts[name] = value ? 'on' : 'off';
+    else if (typeof value === 'string' || typeof value === 'number') texts[name] = String(value);
+    else throw new DecantError('usage', `The option '${name}' must be a string, a number, true or false`);
   }
+  return texts;
 }
 
 /** Throws `usage` for options of files with an output that is a stream or a custom target, and for `verify` if it cannot be read back. */
@@ -246,7 +253,7 @@ export function settle(options: EngineOptions, platform: Platform): EngineSettin
 const SECTOR = 512;
 
 /** The options that have the size of the disk: `size`, in whole sectors. Throws `usage`. */
-export function settleSize({ size }: { size?: number }): { size?: number } {
+export function settleSize({ size }: { size?: number | undefined }): { size?: number } {
   if (size === undefined) return {};
   return { size: Math.ceil(inRange('size', size, 1, Number.MAX_SAFE_INTEGER - SECTOR, ' bytes') / SECTOR) * SECTOR };
 }

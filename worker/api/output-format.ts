@@ -2,7 +2,7 @@
 
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import { loadPart } from '../errors/load-part.js';
-import type { ConvertOptions } from '../public/caller-types.js';
+import type { SettledOptions } from '../public/caller-types.js';
 import type { OutputFormat } from '../public/types.js';
 
 /** The format that `options` choose, and its options. */
@@ -19,7 +19,7 @@ export const loadPlaces = () => loadPart('places', () => import('../places/of-im
  */
 export async function chosenFormat(
   sessions: ImageSessions,
-  options: ConvertOptions,
+  options: SettledOptions,
   signal: AbortSignal,
   diskSize?: number,
 ): Promise<ChosenFormat> {

@@ -1,8 +1,9 @@
 // What a page can write to: the kinds of targets, and whether the private file system has room for a file.
 
 import { inAnyCoordinator } from '../client-side/coordinator.js';
-import { toDecantError } from '../errors/errors.js';
+import { refusalOf, toDecantError } from '../errors/errors.js';
 import type { TargetKind, TargetsOptions } from '../public/types.browser.js';
+import type { Refusal } from '../public/types.js';
 import { copyExpiry } from '../targets/browser/copy-lifetime.js';
 import { downloadRefusal } from '../targets/browser/download.js';
 import { isInForeignFrame } from '../targets/browser/frame.js';
@@ -11,39 +12,29 @@ import { browser } from './browser-platform.js';
 import { checkCall } from './options.js';
 import { requireWhole } from './reading.js';
 
-type Obstacle = Required<Pick<TargetKind, 'obstacle' | 'code'>>;
-
 /** Why the page cannot show `picker`; undefined if it can. */
-function pickerObstacle(picker: 'showSaveFilePicker' | 'showDirectoryPicker'): Obstacle | undefined {
+function pickerRefusal(picker: 'showSaveFilePicker' | 'showDirectoryPicker'): Refusal | undefined {
+  const refusal = (code: string, message: string): Refusal => ({ kind: 'usage', code, fields: {}, message });
   if (!globalThis.isSecureContext) {
-    return { code: 'insecure-page', obstacle: 'File pickers are available only over https or on localhost' };
+    return refusal('insecure-page', 'File pickers are available only over https or on localhost');
   }
-  if (!(picker in globalThis)) return { code: 'no-picker', obstacle: 'This browser does not have this file picker' };
+  if (!(picker in globalThis)) return refusal('no-picker', 'This browser does not have this file picker');
   if (!isInForeignFrame()) return undefined;
-  return { code: 'foreign-frame', obstacle: 'Browsers show no file picker in a cross-origin frame' };
+  return refusal('foreign-frame', 'Browsers show no file picker in a cross-origin frame');
 }
 
-async function storageObstacle(): Promise<Obstacle | undefined> {
+/** Why the page has no storage; undefined if it has some. */
+async function storageRefusal(): Promise<Refusal | undefined> {
   try {
     await storageRoot();
     return undefined;
   } catch (thrown) {
-    return obstacleOf(thrown);
+    return refusalOf(toDecantError(thrown));
   }
 }
 
-function downloadObstacle(): Obstacle | undefined {
-  const refusal = downloadRefusal();
-  return refusal && obstacleOf(refusal);
-}
-
-function obstacleOf(thrown: unknown): Obstacle {
-  const { code, message } = toDecantError(thrown);
-  return { code, obstacle: message };
-}
-
 /**
- * Lists the kinds of targets, with the reason for each that this page cannot use. With `size`, says for those that use the private file
+ * Lists the kinds of targets, with why this page cannot use it. With `size`, says for those that use the private file
  * system whether a file of that size fits. Fails with `usage` for wrong options, and with `internal` if the worker that tries the size
  * does not start.
  */
@@ -51,15 +42,17 @@ export async function targets(options: TargetsOptions = {}): Promise<TargetKind[
   checkCall('targets', options);
   const { size } = options;
   if (size !== undefined) requireWhole('size', size);
-  const stored = await storageObstacle();
-  const room = size === undefined || stored ? {} : { fits: await canStore(size) };
+  const withRefusal = (error: Refusal | undefined) => error && { refusal: error };
+  const noStorage = await storageRefusal();
+  const noDownload = downloadRefusal();
+  const room = size === undefined || noStorage ? {} : { fits: await canStore(size) };
   return [
-    { name: 'file handle', ...pickerObstacle('showSaveFilePicker') },
-    { name: 'folder', ...pickerObstacle('showDirectoryPicker') },
-    { name: 'opfs', ...stored, ...room },
+    { name: 'file handle', ...withRefusal(pickerRefusal('showSaveFilePicker')) },
+    { name: 'folder', ...withRefusal(pickerRefusal('showDirectoryPicker')) },
+    { name: 'opfs', ...withRefusal(noStorage), ...room },
     {
       name: 'download',
-      ...(downloadObstacle() ?? stored),
+      ...withRefusal(noDownload ? refusalOf(noDownload) : noStorage),
       ...room,
       ...(size !== undefined && { copyExpires: copyExpiry(size) }),
     },

@@ -2,14 +2,14 @@
 
 import type { WorkerStarter } from '../client-side/warm.js';
 import type { HttpOptions } from '../http/http-types.js';
-import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
+import type { Input, Output, SettledOptions } from '../public/caller-types.js';
 import type { ConvertResult, Extent } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 
 /** The options of `open` and `convert` for a temporary file; `sparse` of `convert` only. */
 interface SpoolOptions {
-  spool?: ConvertOptions['spool'] | undefined;
+  spool?: SettledOptions['spool'] | undefined;
   sparse?: boolean | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Platform extends WorkerStarter {
    * Resolves to the target for `output`, neither a stream nor a custom target, and not one of `sources`. Fails with `usage` for a
    * value that cannot be an output.
    */
-  target(output: Output, sources: OpenedSource[], options: ConvertOptions): Promise<OutputTarget>;
+  target(output: Output, sources: OpenedSource[], options: SettledOptions): Promise<OutputTarget>;
   /** Resolves to the bmap of the finished `output`, a file: see `bmapOf`. Only where `convertOptions` have `bmap`. */
   bmap?(
     extents: AsyncIterable<Extent> | undefined,

@@ -57,9 +57,9 @@ function likenessOf(output: Output): Target {
   const ignore = async () => {};
   const target = { write: ignore, close: ignore, abort: ignore };
   if (typeof output === 'string' || output instanceof URL) return target;
-  if (!('write' in output)) return { ...target, ordered: true };
-  const { ordered = false, lateStart = 0 } = output;
-  return { ...target, ordered, lateStart };
+  if (!('write' in output)) return { ...target, ascending: true };
+  const { ascending = false, lateStart = 0 } = output;
+  return { ...target, ascending, lateStart };
 }
 
 /** The options of the conversion that do not depend on a kind of output. Fails with `usage` as {@link optionsOf} does. */

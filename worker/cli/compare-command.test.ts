@@ -115,7 +115,7 @@ test.each([
 });
 
 test('lost ranges are listed', async () => {
-  const lost = [{ offset: 5, length: 7, code: 'truncated', reason: 'the file ends', disk: 2 }];
+  const lost = [{ offset: 5, length: 7, code: 'truncated', message: 'the file ends', disk: 2 }];
   const result = await run({}, { lost: lost as CompareResult['lost'], lostRanges: 1, lostBytes: 7 });
   expect(result).toEqual({
     code: 3,

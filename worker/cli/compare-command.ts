@@ -157,7 +157,7 @@ async function printJson(
     say('{');
     if (all) say('    "ranges": [');
   };
-  const list = (ranges: DiskRange[]) => {
+  const list = (ranges: readonly DiskRange[]) => {
     for (const { offset, length } of ranges) {
       if (last === undefined) begin();
       else say(`${last},`);

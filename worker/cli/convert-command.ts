@@ -161,12 +161,12 @@ const verifiedText = ({ guestBytes, method }: Verified): string =>
 async function madeDisk(
   image: AnyImage,
   { output, format }: ConvertCommand,
-  { virtualSize, outputSize: size }: ConvertResult,
+  { virtualSize, outputSize }: ConvertResult,
   signal: AbortSignal,
 ): Promise<MadeDisk | undefined> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return undefined;
   const { machine, hardware, virtualSize: sizeOfImage } = image.info;
-  const made = { file: output, format, size, virtualSize, machine, hardware };
+  const made = { file: output, format, outputSize, virtualSize, machine, hardware };
   if (sizeOfImage === undefined || image.streamed) return made;
   const { contentsOf } = await import('../contents/index.js');
   const read = (offset: number, length: number) => image.read(offset, length, { signal });

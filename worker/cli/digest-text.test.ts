@@ -19,7 +19,7 @@ test.each(['a', 'a b', ' a', 'ä', 'a\\b', 'a\nb', 'a\rb', '\\\\n\n', 'a\tb', '*
 
 const NOTHING_LOST = { lost: [], lostRanges: 0, lostBytes: 0 };
 const LOST = {
-  lost: [{ offset: 512, length: 1024, code: 'c', reason: 'it is gone' }],
+  lost: [{ offset: 512, length: 1024, code: 'c', message: 'it is gone' }],
   lostRanges: 2,
   lostBytes: 2048,
 };

@@ -13,7 +13,7 @@ const DATA = extent(0, 65_536, 'data', { file: 'a.qcow2', hostOffset: 327_680 })
 const ZERO = extent(65_536, 65_536, 'zero');
 const HOLE = extent(131_072, 1, 'unallocated', { depth: 1 });
 const PACKED = extent(131_073, 512, 'data', { compressed: true });
-const LOST = extent(131_585, 7, 'lost', { reason: 'the file ends' });
+const LOST = extent(131_585, 7, 'lost', { message: 'the file ends' });
 
 /** Prints the map of `extents`. Returns standard output, stderr and the result. */
 async function printed(
@@ -98,7 +98,7 @@ for (const [more, said] of [
   [2, 'decant: lost: 2 more ranges, not listed\n'],
 ] as const) {
   test(`of ${MAX_LISTED} + ${more} lost ranges ${more} are only counted`, async () => {
-    const ranges = Array.from({ length: MAX_LISTED + more }, (_, at) => extent(at, 1, 'lost', { reason: 'noise' }));
+    const ranges = Array.from({ length: MAX_LISTED + more }, (_, at) => extent(at, 1, 'lost', { message: 'noise' }));
     const { err, ended } = await printed(ranges, true);
     expect(ended).toBe(false);
     expect(err.split('\n').filter((line) => line.endsWith(': noise'))).toHaveLength(MAX_LISTED);

@@ -24,7 +24,7 @@ export async function map(
   let lost = 0;
   const extents = async function* () {
     for await (const extent of image.map({ signal })) {
-      if (extent.reason !== undefined) {
+      if (extent.message !== undefined) {
         lost += 1;
         if (lost <= MAX_LISTED) reportLost(extent);
       }

@@ -30,10 +30,10 @@ export const reportHelp = (line: string): void => write(process.stderr, `${escap
 /** The maximum number of listed ranges. */
 export const MAX_LISTED = 10_000;
 
-type Lost = Pick<Extent, 'offset' | 'length' | 'reason'> & Pick<LostRange, 'disk'>;
+type Lost = Pick<Extent, 'offset' | 'length' | 'message'> & Pick<LostRange, 'disk'>;
 
-export const reportLost = ({ offset, length, reason = '', disk }: Lost): void =>
-  report(`lost: ${length} bytes at ${offset}${disk === undefined ? '' : ` of disk ${disk}`}: ${reason}`);
+export const reportLost = ({ offset, length, message = '', disk }: Lost): void =>
+  report(`lost: ${length} bytes at ${offset}${disk === undefined ? '' : ` of disk ${disk}`}: ${message}`);
 
 /** Reports the number of unlisted ranges, if any. */
 export function reportUnlisted(ranges: number): void {

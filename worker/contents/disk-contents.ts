@@ -3,35 +3,35 @@
 /** A file system, or a structure that contains file systems: "LVM", "LUKS". */
 export interface FileSystemInfo {
   /** The common name: "ext4", "NTFS". */
-  name: string;
+  readonly name: string;
   /** The label, unchanged: show it with `shownText`. */
-  label?: string;
+  readonly label?: string;
   /** The size that it states, if it states one. */
-  size?: number;
+  readonly size?: number;
 }
 
 /** A partition, or a file system that covers the whole disk. */
 export interface Partition {
   /** The guest offset. */
-  offset: number;
+  readonly offset: number;
   /** The length in bytes. */
-  length: number;
+  readonly length: number;
   /** The name in the partition table, unchanged: show it with `shownText`. */
-  name?: string;
+  readonly name?: string;
   /** The type in the partition table, if it is common. */
-  type?: string;
+  readonly type?: string;
   /** The file system in it, if it is recognised. */
-  fileSystem?: FileSystemInfo;
+  readonly fileSystem?: FileSystemInfo;
 }
 
 /** A partition table. */
 export interface PartitionTable {
   /** The kind of table. */
-  kind: 'MBR' | 'GPT';
+  readonly kind: 'MBR' | 'GPT';
   /** The partitions, in the order of the table. */
-  partitions: Partition[];
+  readonly partitions: readonly Partition[];
   /** Whether the table is damaged: the backup was used, or partitions are missing in `partitions`. */
-  damaged: boolean;
+  readonly damaged: boolean;
 }
 
 /** What starts a machine. */
@@ -40,12 +40,12 @@ export type Firmware = 'efi' | 'bios';
 /** The contents of a disk. */
 export interface Contents {
   /** The partition table, if the disk has one. */
-  table?: Omit<PartitionTable, 'partitions'>;
+  readonly table?: Omit<PartitionTable, 'partitions'>;
   /** The partitions; without a table, a file system at the start of the disk. */
-  partitions: Partition[];
+  readonly partitions: readonly Partition[];
   /**
    * The firmware that can start the disk, if there are signs of it: an EFI system partition; a partition for boot code, or an MBR
    * with boot code and an active partition, or with GRUB.
    */
-  firmware?: Firmware[];
+  readonly firmware?: readonly Firmware[];
 }

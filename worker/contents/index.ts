@@ -34,10 +34,11 @@ export async function contentsOf(
   const table = await tableOf(disk);
   if (!table) return { partitions: alone };
   const { partitions, ...rest } = table;
-  for (const part of partitions.slice(0, MAX_EXAMINED)) {
-    const found = await fileSystemAt(disk, part.offset);
-    if (found) part.fileSystem = found;
+  const examined: Partition[] = [];
+  for (const [at, part] of partitions.entries()) {
+    const found = at < MAX_EXAMINED ? await fileSystemAt(disk, part.offset) : undefined;
+    examined.push(found ? { ...part, fileSystem: found } : part);
   }
   const firmware = await firmwareOf(disk, table);
-  return { table: rest, partitions, ...(firmware.length > 0 ? { firmware } : {}) };
+  return { table: rest, partitions: examined, ...(firmware.length > 0 ? { firmware } : {}) };
 }

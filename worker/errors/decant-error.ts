@@ -123,9 +123,9 @@ export const nameOfAbort = (reason: unknown): FailureName | undefined =>
 /** The optional parts of a `DecantError`. */
 export interface DecantErrorOptions {
   /** A code of docs/errors.md; by default the kind. */
-  code?: ErrorCode;
+  code?: ErrorCode | undefined;
   /** The subject of the error. */
-  fields?: Fields;
+  fields?: Fields | undefined;
   /** The error that caused this one. */
   cause?: unknown;
 }
@@ -182,13 +182,13 @@ export class DecantError extends Error {
 /** A `DecantError` as plain data. */
 export interface Failure {
   /** `DecantError.is` recognises the error by it. */
-  name: FailureName;
+  readonly name: FailureName;
   /** The kind of the failure. */
-  kind: ErrorKind;
+  readonly kind: ErrorKind;
   /** The exact failure: a code of docs/errors.md, or the kind. */
-  code: ErrorCode;
+  readonly code: ErrorCode;
   /** The subject of the error. */
-  fields: Fields;
+  readonly fields: Fields;
   /** One sentence that a person can act on. */
-  message: string;
+  readonly message: string;
 }

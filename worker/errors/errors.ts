@@ -211,3 +211,6 @@ export function callListener(listener: () => unknown, fail: (thrown: unknown) =>
     fail(thrown);
   }
 }
+
+/** Says why something is not possible, by the error of a call that tries it. */
+export const refusalOf = ({ kind, code, fields, message }: DecantError) => ({ kind, code, fields, message });

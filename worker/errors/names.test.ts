@@ -33,6 +33,9 @@ test.each<[name: string, expected: string[]]>([
   ['PlaceName', PLACES.map(({ name }) => name)],
   ['ErrorCode', [...codesIn(/^Codes of errors$/), ...KINDS]],
   ['NoticeCode', codesIn(/^Codes of notices/)],
+  ['LostCode', codesIn(/^Codes of lost ranges$/)],
+  ['FindingCode', codesIn(/^Codes of findings$/)],
+  ['FileFindingCode', codesIn(/^Codes of findings in a file$/)],
 ])('%s', (name, expected) => {
   expect(expected.length).toBeGreaterThan(5);
   expect(membersOf(name)).toEqual([...new Set(expected)].toSorted());

@@ -36,23 +36,23 @@ export interface AddressOptions {
    * Called with the server after 5 seconds without data or with failing requests, and with each further attempt; called with
    * `undefined` when data arrives. If it throws or rejects, requests fail with `usage`, also later ones.
    */
-  onWaiting?: (waiting: Waiting | undefined) => void;
+  onWaiting?: ((waiting: Waiting | undefined) => void) | undefined;
   /**
    * Called before each request and each redirect. The request is made only if it returns or resolves to `true`; otherwise
    * reading fails with the code `address-not-allowed`. In Node, `addresses` are the IP addresses of the host, and the
    * connection goes to one of them, without a proxy; a custom `fetch` must ensure that itself. In a browser, `addresses` is
    * empty, and the function is called for the URL and, after a redirect, for `response.url`: do not rely on it for protection.
    */
-  allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
+  allowUrl?: ((url: URL, where: { readonly addresses: readonly string[] }) => boolean | Promise<boolean>) | undefined;
   /** Makes the requests, instead of the global `fetch`. */
-  fetch?: Fetch;
+  fetch?: Fetch | undefined;
   /**
    * Limits the requests to one server at once, over all sources that share the object. By default 6: for the URLs of one
    * `open` together, and for each `httpSource`.
    */
-  limit?: RequestLimit;
+  limit?: RequestLimit | undefined;
   /** Cancels opening, not later reads. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Options for requests to a server. */
@@ -62,14 +62,14 @@ export interface HttpOptions extends AddressOptions {
    * the URL only, not to another origin after a redirect. A browser can drop only `Authorization` on a redirect: with other
    * headers, it follows none.
    */
-  headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>);
+  headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>) | undefined;
   /** Whether cookies are sent, as for `fetch`. */
-  credentials?: 'omit' | 'same-origin' | 'include';
+  credentials?: 'omit' | 'same-origin' | 'include' | undefined;
   /** Seconds without a byte until a request is aborted and retried. By default 30. */
-  timeout?: number;
+  timeout?: number | undefined;
   /**
    * Seconds of retries without progress until reading fails with `source`. By default 600, and 60 before the first success; by
    * default, three attempts at a server that has never answered.
    */
-  patience?: number;
+  patience?: number | undefined;
 }

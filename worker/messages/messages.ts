@@ -109,7 +109,7 @@ export interface Resume {
 export interface PortSpec {
   port: MessagePort;
   /** Whether pieces must be sent in ascending order. */
-  ordered: boolean;
+  ascending: boolean;
   /** How many bytes at the start of the output may be sent last. */
   lateStart: number;
   /** Whether holes are reported; otherwise they are sent as zeros. */

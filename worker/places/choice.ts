@@ -21,8 +21,11 @@ export interface Choice {
   formatOptions: Record<string, string>;
 }
 
+/** What a caller has chosen of a format. */
+type WantedFormat = { [Part in keyof Choice]?: Choice[Part] | undefined };
+
 /** As `choicesFor`, but returns the best one. */
-export function choiceFor(place: Place, given: Partial<Choice>): Choice {
+export function choiceFor(place: Place, given: WantedFormat): Choice {
   const [best] = choicesFor(place, given);
   return best;
 }
@@ -33,7 +36,7 @@ export function choiceFor(place: Place, given: Partial<Choice>): Choice {
  */
 export function choicesFor(
   { name, label, formats: accepted }: Place,
-  { format, formatOptions = {} }: Partial<Choice>,
+  { format, formatOptions = {} }: WantedFormat,
 ): [Choice, ...Choice[]] {
   const agrees = ({ name, required }: PlaceFormat) =>
     (format === undefined || name === format) &&

@@ -45,11 +45,11 @@ export const azure: KnownPlace = {
       const [first, ...others] = disks.map(({ name: disk }) => disk);
       const data = others.length > 0 ? ['--attach-data-disks', ...others] : [];
       return [
-        ...disks.flatMap(({ path, name: disk, size }, at) => {
+        ...disks.flatMap(({ path, name: disk, outputSize }, at) => {
           const url = own(numbered('SAS_URL', at));
           const boots = at === 0 ? ['--os-type', type, ...generation] : [];
           return [
-            sh`az disk create --resource-group ${group} --name ${disk} --upload-type Upload --upload-size-bytes ${size} ${boots}`,
+            sh`az disk create --resource-group ${group} --name ${disk} --upload-type Upload --upload-size-bytes ${outputSize} ${boots}`,
             printing(
               sh`az disk grant-access --resource-group ${group} --name ${disk} --access-level Write --duration-in-seconds 86400`,
               url,

@@ -37,10 +37,10 @@ function checked(made: unknown): [MadeDisk, ...MadeDisk[]] {
   const disks: unknown[] = Array.isArray(made) ? made : [made];
   const isDisk = (disk: unknown) => {
     const given = isObject(disk) ? (disk as Record<string, unknown>) : {};
-    const { file, format, size, virtualSize, machine = '', hardware = {}, contents = { partitions: [] } } = given;
+    const { file, format, outputSize, virtualSize, machine = '', hardware = {}, contents = { partitions: [] } } = given;
     return (
       [file, format, machine].every((text) => typeof text === 'string') &&
-      [size, virtualSize].every((size) => Number.isSafeInteger(size)) &&
+      [outputSize, virtualSize].every((size) => Number.isSafeInteger(size)) &&
       isHardware(hardware) &&
       isObject(contents) &&
       'partitions' in contents
@@ -48,7 +48,7 @@ function checked(made: unknown): [MadeDisk, ...MadeDisk[]] {
   };
   if (disks.length > 0 && disks.every(isDisk)) return disks as [MadeDisk, ...MadeDisk[]];
   const takes =
-    'nextStep takes a place, and { file, format, size, virtualSize } of the converted disk, or a list of them';
+    'nextStep takes a place, and { file, format, outputSize, virtualSize } of the converted disk, or a list of them';
   throw new DecantError('usage', takes);
 }
 

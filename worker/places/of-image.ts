@@ -1,8 +1,8 @@
 // The places of an image: the output for each, and why the disk does not fit.
 
 import type { ImageSessions } from '../client-side/image-sessions.js';
-import { type DecantError, toDecantError } from '../errors/errors.js';
-import type { ConvertOptions } from '../public/caller-types.js';
+import { type DecantError, refusalOf, toDecantError } from '../errors/errors.js';
+import type { SettledOptions } from '../public/caller-types.js';
 import type { OutputFormat } from '../public/types.js';
 import type { ImagePlace, Place } from '../public/types.places.js';
 import { type Choice, choiceFor, choicesFor, placeNamed, placeRefusal } from './choice.js';
@@ -14,7 +14,7 @@ import { PLACES } from './registry.js';
  */
 export async function formatFor(
   sessions: ImageSessions,
-  options: ConvertOptions,
+  options: SettledOptions,
   signal: AbortSignal,
   diskSize?: number,
 ): Promise<OutputFormat & { formatOptions: Record<string, string> }> {
@@ -25,7 +25,7 @@ export async function formatFor(
 }
 
 /** Returns the format that a conversion with `for` tries first. Fails with `usage` as `formatFor` does. */
-export const choiceOf = (options: ConvertOptions): Choice => choiceFor(placeNamed(options.for!), options);
+export const choiceOf = (options: SettledOptions): Choice => choiceFor(placeNamed(options.for!), options);
 
 /** Whether the place `name` refuses sparse files. Fails with `usage` if there is no such place. */
 export const refusesSparse = (name: string): boolean => placeNamed(name).refusesSparse === true;
@@ -40,7 +40,7 @@ export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<
 async function placeOf(place: Place, sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace> {
   const { format, formatOptions, output, refusal } = await outputFor(place, {}, sessions, signal);
   const { extension } = sessions.opened.formats.find(({ name }) => name === format)!;
-  const { size, notices = [] } = output ?? {};
+  const { outputSize, notices = [] } = output ?? {};
   return {
     name: place.name,
     label: place.label,
@@ -48,7 +48,7 @@ async function placeOf(place: Place, sessions: ImageSessions, signal: AbortSigna
     formatOptions,
     extension,
     notices,
-    ...(size !== undefined && { size }),
+    ...(outputSize !== undefined && { outputSize }),
     ...(refusal && { refusal: refusalOf(refusal) }),
   };
 }
@@ -64,7 +64,7 @@ interface PlaceOutput extends Choice {
 /** Resolves to the best format for `place` that the disk fits in. If there is none, resolves to the best one, and its refusal. */
 async function outputFor(
   place: Place,
-  options: ConvertOptions,
+  options: SettledOptions,
   sessions: ImageSessions,
   signal: AbortSignal,
   diskSize?: number,
@@ -88,7 +88,7 @@ async function outputOf(
   try {
     const output = await sessions.output(choice.format, choice.formatOptions, signal, diskSize);
     const virtualSize = diskSize ?? sessions.info.virtualSize;
-    const refusal = placeRefusal(place, { virtualSize, outputSize: output.size });
+    const refusal = placeRefusal(place, { virtualSize, outputSize: output.outputSize });
     return { ...choice, output, ...(refusal && { refusal }) };
   } catch (thrown) {
     const refusal = toDecantError(thrown);
@@ -96,5 +96,3 @@ async function outputOf(
     return { ...choice, refusal };
   }
 }
-
-const refusalOf = ({ kind, code, fields, message }: DecantError) => ({ kind, code, fields, message });

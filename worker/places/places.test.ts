@@ -11,7 +11,7 @@ import { nextStep, places } from './index.js';
 
 /** Makes trouble in every shell, and in lists that commas separate. */
 const FILE = `-it's, "$(id)" \\ 磁盘.x`;
-const SIZES = { size: 3 * 2 ** 20 + 512, virtualSize: 3 * 2 ** 30 + 1 };
+const SIZES = { outputSize: 3 * 2 ** 20 + 512, virtualSize: 3 * 2 ** 30 + 1 };
 
 /** The hardware of a machine with EFI, and of one with BIOS. */
 const LINUX: MachineHardware = { cpus: 4, memory: 2 ** 33, firmware: 'efi', os: 'ubuntu', controller: 'pvscsi' };

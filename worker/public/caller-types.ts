@@ -8,7 +8,11 @@ export type Input = Browser.Input | Node.Input;
 export type Output = Browser.Output | Node.Output;
 export type Companion = Input | { name: string; source: Input };
 export type ConvertOptions = Node.ConvertOptions;
+/** The options of a conversion, with the options of its format as texts, which the core takes. */
+export interface SettledOptions extends Omit<ConvertOptions, 'formatOptions'> {
+  formatOptions?: Record<string, string> | undefined;
+}
 export interface OpenOptions extends CommonOpenOptions {
-  companions?: readonly Companion[];
+  companions?: readonly Companion[] | undefined;
   spool?: Node.OpenOptions['spool'];
 }

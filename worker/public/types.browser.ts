@@ -7,9 +7,11 @@ import type {
   CommonImage,
   CommonOpenOptions,
   CommonStreamedImage,
-  Convertible,
+  ConvertResult,
   Engine,
-  Resumable,
+  OutputFormatName,
+  Refusal,
+  SavedProgress,
   Source,
   Target,
   Threads,
@@ -71,7 +73,7 @@ export interface OpenOptions extends CommonOpenOptions {
    * The files that the image may refer to, and the other parts of a split file. No file is ever opened by a name in an image.
    * A file that is passed twice counts once: two `File` objects are two files, two handles of one entry are one.
    */
-  companions?: readonly Companion[];
+  companions?: readonly Companion[] | undefined;
   /**
    * Unpacks the image to a temporary file in the origin's private file system, if its format must be read at any position, but
    * its bytes come in order: out of a file compressed by gzip, xz, zstd, bzip2 or lz4, or out of a stream. By default such an image is
@@ -80,11 +82,12 @@ export interface OpenOptions extends CommonOpenOptions {
    * if that is known. Fails with `spool-full` if the file has no room. The file is removed when the image is closed; that of a
    * closed tab is removed by the next conversion that stores files.
    */
-  spool?: boolean;
+  spool?: boolean | undefined;
 }
 
 /** How to convert an image. */
-export interface ConvertOptions extends CommonConvertOptions {
+export interface ConvertOptions<Format extends OutputFormatName = OutputFormatName>
+  extends CommonConvertOptions<Format> {
   /**
    * Makes the output complete in a temporary file in the origin's private file system, and then sends it to a target that takes
    * bytes in ascending order only: the alternative to `twoPass`. The target is opened after that: it learns the size of every
@@ -92,23 +95,40 @@ export interface ConvertOptions extends CommonConvertOptions {
    * has no room: before anything is read if the size of the output is known. The file is removed at the end; that of a closed tab
    * is removed by the next conversion that stores files. By default false.
    */
-  spool?: boolean;
+  spool?: boolean | undefined;
+}
+
+/** What converts an image. */
+export interface Convertible {
+  /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
+  convert<Format extends OutputFormatName = OutputFormatName>(
+    output: Output,
+    options?: ConvertOptions<Format>,
+  ): Promise<ConvertResult>;
+  /**
+   * Returns the saved progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
+   * `undefined` if it could not be resumed, or if only a custom target knows.
+   */
+  savedProgress<Format extends OutputFormatName = OutputFormatName>(
+    output: Output,
+    options?: ConvertOptions<Format>,
+  ): Promise<SavedProgress | undefined>;
 }
 
 /** An image that can be read at any position. */
-export interface DiskImage extends CommonImage, Convertible<Output, ConvertOptions> {}
+export interface DiskImage extends CommonImage, Convertible {}
 
 /**
  * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, and nothing else; an image
  * from a stream only once.
  */
-export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
+export interface StreamedImage extends CommonStreamedImage, Convertible {}
 
 /** An opened image of either kind: `streamed` says which. */
 export type AnyImage = DiskImage | StreamedImage;
 
 /** A part of a disk that a conversion with `resume` left in the browser's storage. */
-export interface Leftover extends Resumable {
+export interface Leftover extends SavedProgress {
   /** Whether the output was a `{ download }` or `{ opfs }`. */
   readonly kind: 'download' | 'opfs';
   /** The name of the image, if it had one. */
@@ -122,21 +142,19 @@ export interface Leftover extends Resumable {
 /** A kind of target, and whether this page can write to it. */
 export interface TargetKind {
   /** A handle of a picker, `{ folder }`, `{ opfs }`, `{ download }`, a `WritableStream`, or a `Target`. */
-  name: 'file handle' | 'folder' | 'opfs' | 'download' | 'stream' | 'target';
-  /** Why this page cannot write to it, as a sentence; missing if it can. */
-  obstacle?: string;
-  /** The reason for programs: a code of docs/errors.md. */
-  code?: string;
+  readonly name: 'file handle' | 'folder' | 'opfs' | 'download' | 'stream' | 'target';
+  /** Why this page cannot write to it; missing if it can. */
+  readonly refusal?: Refusal;
   /** With `size`, of `opfs` and `download`: whether the private file system has room for the file now. */
-  fits?: boolean;
+  readonly fits?: boolean;
   /** With `size`, of `download`: when the copy of such a file would expire if it were completed now. See `ConvertResult.copyExpires`. */
-  copyExpires?: Date;
+  readonly copyExpires?: Date;
 }
 
 /** What to know about the kinds of targets. */
 export interface TargetsOptions {
   /** The size of an output in bytes: says whether it fits. Creates such a file and removes it, since browsers' estimates are not reliable. */
-  size?: number;
+  size?: number | undefined;
 }
 
 /** Where wasm is loaded from. A `WebAssembly.Module` is used unchanged. */
@@ -151,17 +169,17 @@ export interface Configuration {
    * Makes a worker that runs the package's `worker.js`, or `worker.threads.js` for the engine `threads`, as a module script.
    * By default the script is loaded from beside the package's code.
    */
-  worker?: (engine: Engine) => Worker;
+  worker?: ((engine: Engine) => Worker) | undefined;
   /**
    * Returns the package's `decant.wasm`, or `threads.wasm` for the engine `threads`. By default it is loaded from beside the
    * package's code.
    */
-  wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
+  wasm?: ((engine: Engine) => WasmOrigin | Promise<WasmOrigin>) | undefined;
   /**
    * Returns the wasm of a codec: the package's `bzip2.wasm`, `crypt.wasm`, `deflate.wasm`, `lz4.wasm`, `xz.wasm` or `zstd.wasm`. By default
    * it is loaded from beside the package's code, when an image or an output first needs it.
    */
-  codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
+  codec?: ((name: Codec) => CodecOrigin | Promise<CodecOrigin>) | undefined;
   /** Allows `engine: 'threads'`. */
-  threads?: Threads;
+  threads?: Threads | undefined;
 }

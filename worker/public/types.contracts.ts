@@ -13,7 +13,7 @@ export interface Source {
   /** The size in bytes: a whole number from 0 to 2^53-1. It must not change. */
   readonly size: number;
   /** The name of the image. Messages show it, and other images may refer to it. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Why a change of the bytes could go unnoticed, as a sentence. The result then has `sourceVerified: false`. */
   readonly unnoticed?: string | undefined;
   /**
@@ -22,7 +22,7 @@ export interface Source {
    */
   readonly state?: string | undefined;
   /** The network traffic so far, if there is any. Progress reports it. */
-  readonly network?: Network;
+  readonly network?: Network | undefined;
   /**
    * Resolves to exactly `length` bytes, starting at `offset`. The range is not empty and lies within `size`. Calls come in any
    * order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion may have as
@@ -83,23 +83,23 @@ export interface Target {
   // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
   abort(reason: Error, keep?: boolean): Promise<boolean | void>;
   /** How long a conversion waits for `abort`, in seconds, at most 60. By default 0.2, or 10 if `keep` is true. */
-  readonly abortTimeout?: number;
-  /** Whether the target can resume an output when `resume` is set. Such a target must be `ordered`. */
-  readonly resumes?: boolean;
+  readonly abortTimeout?: number | undefined;
+  /** Whether the target can resume an output when `resume` is set. Such a target must be `ascending`. */
+  readonly resumes?: boolean | undefined;
   /** Whether writes and holes must come in ascending order. By default they come in any order. */
-  readonly ordered?: boolean;
+  readonly ascending?: boolean | undefined;
   /**
-   * For an ordered target: how many bytes at the start of the output may be written last, after all others. By default 0. A
+   * For an ascending target: how many bytes at the start of the output may be written last, after all others. By default 0. A
    * compressed qcow2 needs it for its header and L1 table, which depend on all data: then the first write follows these bytes.
    */
-  readonly lateStart?: number;
+  readonly lateStart?: number | undefined;
   /**
-   * How many writes and holes may be under way at once: 1 to 64. By default 1 for an ordered target, otherwise 4. Calls of an
-   * ordered target start in order.
+   * How many writes and holes may be under way at once: 1 to 64. By default 1 for an ascending target, otherwise 4. Calls of an
+   * ascending target start in order.
    */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** The network traffic so far, if there is any. Progress reports it. */
-  readonly network?: Network;
+  readonly network?: Network | undefined;
   /**
    * Returns the finished output, so that `verify` can read it and compare it with the disk; `undefined` if it cannot be read. Called
    * once after `close`, unless `close` resolved to `{ checked: true }`. The output of a target without this method cannot be verified.
@@ -126,7 +126,7 @@ export interface Network {
   /** The number of retried requests. */
   readonly retries: number;
   /** Seconds without traffic, if requests have failed since, or after 5 seconds; otherwise 0 or missing. */
-  readonly silence?: number;
+  readonly silence?: number | undefined;
   /** The server that has been silent for 5 seconds; otherwise missing. */
   readonly waiting?: Waiting | undefined;
 }
@@ -134,18 +134,18 @@ export interface Network {
 /** The argument of `Target.open`, which is called before the first write. */
 export interface TargetPlan {
   /** The size of the guest's disk; missing if it is known only at the end. */
-  virtualSize?: number;
+  readonly virtualSize?: number;
   /** The size of the output, holes included; missing if it is known only at the end. */
-  outputSize?: number;
+  readonly outputSize?: number;
   /** Whether writes and holes come in ascending order. */
-  ascending: boolean;
+  readonly ascending: boolean;
   /**
    * Given if `resume` is set: a string without secrets that is the same for the same output of the same images. Never resume
    * data of another identity.
    */
-  identity?: string;
+  readonly identity?: string;
   /** Whether the output is verified after `close`. */
-  verify?: boolean;
+  readonly verify?: boolean;
 }
 
 /** The end of an output. */
@@ -154,12 +154,12 @@ export interface TargetEnd {
    * Why the output may be incomplete at its destination, as a sentence. The result then has `confirmed: false` and a notice
    * `unconfirmed`.
    */
-  unconfirmed?: string;
+  unconfirmed?: string | undefined;
   /**
    * With `plan.verify`: whether checksums have shown that the destination has stored all bytes as they were written. Otherwise the
    * output is read back.
    */
-  checked?: boolean;
+  checked?: boolean | undefined;
 }
 
 /** The first bytes of an interrupted output: a conversion continues after them. */

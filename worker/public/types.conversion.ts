@@ -1,6 +1,6 @@
 // The public types of conversions. All sizes and offsets are in bytes.
 
-import type { OutputFormatName } from '../errors/names.js';
+import type { LostCode, OutputFormatName } from '../errors/names.js';
 import type { Waiting } from '../http/http-types.js';
 import type { Network } from './types.contracts.js';
 import type { Notice, Refusal } from './types.info.js';
@@ -13,9 +13,9 @@ export type { Codec } from './registry.js';
 /** How many workers decode, and by which engine. */
 export interface EngineOptions {
   /** By default `auto`: the engine that is the fastest here. */
-  engine?: Engine | 'auto';
+  engine?: Engine | 'auto' | undefined;
   /** The number of workers or threads that decode: 1 to 64. By default one for each core, at most 8. */
-  workers?: number;
+  workers?: number | undefined;
 }
 
 /** The workers to start. */
@@ -24,7 +24,7 @@ export interface PrepareOptions extends EngineOptions {
    * The size of the image in bytes, by default large. Of the workers, only the one that opens the image is started for an image
    * smaller than 4 MiB, or with 0, if no conversion follows.
    */
-  size?: number;
+  size?: number | undefined;
 }
 
 /** A format that the disk of an image can be converted to. */
@@ -66,7 +66,7 @@ export interface OutputFormat {
    */
   readonly needsSize?: boolean;
   /** The size of the output, if it is known before the conversion. */
-  readonly size?: number;
+  readonly outputSize?: number;
   /** The size of sectors that the output states, if the format states it: that of the disk, as far as the image states it. */
   readonly sectorSize?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
@@ -101,7 +101,7 @@ export type ConversionPhase = Exclude<Phase, 'unpacking' | 'checking' | 'compari
 /** The progress of a call: of a conversion, or of any other with `onProgress`. */
 export interface Progress {
   /** The current phase. */
-  phase: Phase;
+  readonly phase: Phase;
   /**
    * How much of the whole call is done, over all of its phases. It goes from 0 to 1, never falls, and is 1 only in the last report, when the call
    * has succeeded. Missing as long as no total is known: of a stream without a size.
@@ -109,46 +109,46 @@ export interface Progress {
    * Each pass counts the same: over the disk (`measuring`, `converting`, `verifying` and others), holes included, over the output (`sending`),
    * or over the image's file if `guestTotal` is missing. An unlocking counts a twentieth of a pass, and the end a hundredth of the call.
    */
-  fraction?: number;
+  readonly fraction?: number;
   /** The share of the unlocking that is done, 0 to 1: a lower bound. */
-  unlocked?: number;
+  readonly unlocked?: number;
   /** How many bytes of the disk are done in this pass, holes included. */
-  guestDone?: number;
+  readonly guestDone?: number;
   /** The virtual size; missing if it is known only at the end. */
-  guestTotal?: number;
+  readonly guestTotal?: number;
   /** The size of the output, if it is known before the conversion. */
-  outputSize?: number;
+  readonly outputSize?: number;
   /**
    * The disk in at most 4,096 parts of the same length, the last one perhaps shorter: 1 for a part that is done, else 0.
    * Missing if the size is known only at the end.
    */
-  cells?: Uint8Array;
+  readonly cells?: Uint8Array;
   /** The part of `guestDone` that `map` lists as data. Time is roughly proportional to this. */
-  dataDone?: number;
+  readonly dataDone?: number;
   /**
    * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
    * image's file were read, `Info.fileSize` at the end.
    */
-  bytesRead?: number;
+  readonly bytesRead?: number;
   /** How many bytes were written to the output, or to its temporary file. */
-  bytesWritten?: number;
+  readonly bytesWritten?: number;
   /** The network traffic since the images and the target were opened; missing if none of them uses a network. */
-  network?: Network;
+  readonly network?: Network;
   /** The server that the conversion waits for, after 5 seconds without an answer; otherwise missing. */
-  waiting?: Waiting;
+  readonly waiting?: Waiting;
   /** The first byte that differs, once a comparison has found it. */
-  firstDifference?: number;
+  readonly firstDifference?: number;
   /** The recent speed in bytes per second: of the disk, or, while sending, of the output. 0 if nothing was done for 3 seconds. */
-  bytesPerSecond?: number;
+  readonly bytesPerSecond?: number;
   /**
    * The estimated time left of the whole call, at the recent speed; missing at the start, with `waiting`, and while the output is finalized. With
    * `spool`, missing until the output is sent: the speed of the target is unknown before.
    */
-  secondsLeft?: number;
+  readonly secondsLeft?: number;
 }
 
 /** The progress that an earlier conversion has saved for one with `resume`. */
-export interface Resumable {
+export interface SavedProgress {
   /** How many bytes of the disk are done; 0 if nothing was saved. */
   readonly guestDone: number;
   /** Deletes the stored progress. Fails with `target` if that is impossible now. */
@@ -158,9 +158,9 @@ export interface Resumable {
 /** A range of the disk. */
 export interface DiskRange {
   /** The guest offset. */
-  offset: number;
+  readonly offset: number;
   /** The length in bytes. */
-  length: number;
+  readonly length: number;
 }
 
 /**
@@ -169,15 +169,15 @@ export interface DiskRange {
  */
 export interface LostRange {
   /** With `disks`: the number of the disk in the output, from 1. */
-  disk?: number;
+  readonly disk?: number;
   /** The guest offset. */
-  offset: number;
+  readonly offset: number;
   /** The length in bytes. */
-  length: number;
+  readonly length: number;
   /** Why the range is lost: a code of docs/errors.md. */
-  code: string;
-  /** Why the range is lost, for people. */
-  reason: string;
+  readonly code: LostCode;
+  /** The same for people: one clause, without a full stop at its end. */
+  readonly message: string;
 }
 
 /**
@@ -186,117 +186,117 @@ export interface LostRange {
  */
 export interface DiskDigest extends DigestedDisk {
   /** The SHA-256 of the bytes, in hexadecimal digits: what `sha256sum` prints for a raw file with the disk. */
-  sha256: string;
+  readonly sha256: string;
 }
 
 /** The digest of a disk as fs-verity computes it: with SHA-256, blocks of 4 KiB, and no salt. */
 export interface TreeDigest extends DigestedDisk {
   /** What `fsverity digest` prints for a raw file with the disk: `sha256:` and 64 hexadecimal digits. */
-  fsverity: string;
+  readonly fsverity: string;
 }
 
 /** What was digested. */
 export interface DigestedDisk {
   /** How many bytes were digested: the virtual size. */
-  size: number;
+  readonly size: number;
   /**
    * Salvage: the lost ranges, which were digested as zeros, as in `ConvertResult`. If there are any, the digest is not that of the undamaged
    * disk.
    */
-  lost: LostRange[];
+  readonly lost: readonly LostRange[];
   /** The number of lost ranges, listed or not. */
-  lostRanges: number;
+  readonly lostRanges: number;
   /** The number of lost bytes. */
-  lostBytes: number;
+  readonly lostBytes: number;
   /** Of `digest` of an image: notices for a person, as `notices` of a `ConvertResult`, which has those of a conversion. */
-  notices?: Notice[];
+  readonly notices?: readonly Notice[];
 }
 
 /** Options of `sha256`. */
 export interface Sha256Options {
   /** Cancels the digest. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called while the file is read. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** What `verify` has compared. */
 export interface Verified {
   /** The size of the disk in the output, or of all its disks: all of their bytes were compared, zeros included. */
-  guestBytes: number;
+  readonly guestBytes: number;
   /**
    * `read-back`: the output was read back, and its disk is the one that was written. `checksums`: the destination has stated checksums of
    * all bytes that it has stored, and they are those of what was sent.
    */
-  method: 'read-back' | 'checksums';
+  readonly method: 'read-back' | 'checksums';
 }
 
 /** The result of a conversion. */
 export interface ConvertResult {
   /** The size of the disk: the virtual size of the image, or `size`, or the sum of all disks. Some formats make the disk larger: see `notices`. */
-  virtualSize: number;
+  readonly virtualSize: number;
   /**
    * The ranges of the disk with other bytes than in the image, ascending: those of a GPT that was moved. Zeros at the end are not listed.
    * `disk`, with `disks`: the number of the disk in the output, from 1.
    */
-  rewritten: (DiskRange & { disk?: number })[];
+  readonly rewritten: readonly (DiskRange & { readonly disk?: number })[];
   /** The size of the output, holes included. */
-  outputSize: number;
+  readonly outputSize: number;
   /**
    * How many bytes of data were read from the image and its companions. For a streamed image: how many bytes of the image's
    * file were read.
    */
-  bytesRead: number;
+  readonly bytesRead: number;
   /** How many bytes were written to the output. */
-  bytesWritten: number;
+  readonly bytesWritten: number;
   /** How many bytes of the output are holes. */
-  holeBytes: number;
+  readonly holeBytes: number;
   /** Notices for a person about this result: docs/errors.md lists the codes. */
-  notices: Notice[];
+  readonly notices: readonly Notice[];
   /**
    * Whether a change of the image during the conversion would have been noticed. `false` for an image on a server that sends
    * too little information, and for a source that has `unnoticed`.
    */
-  sourceVerified: boolean;
+  readonly sourceVerified: boolean;
   /** With `verify`: how the output was compared with the disk. An output that differs is a failure. */
-  verified?: Verified;
+  readonly verified?: Verified;
   /**
    * Whether the output is known to be complete at its destination. `false` only for an upload whose server cannot be asked for
    * the finished object; a notice `unconfirmed` says why.
    */
-  confirmed: boolean;
+  readonly confirmed: boolean;
   /**
    * Salvage: the ranges of the disk that could not be read, or may be wrong. The first 10,000, in ascending
    * order. Adjacent ranges that are lost for the same reason are one range.
    */
-  lost: LostRange[];
+  readonly lost: readonly LostRange[];
   /** The number of lost ranges, listed or not. */
-  lostRanges: number;
+  readonly lostRanges: number;
   /** The number of lost bytes. If it is not 0, the output is damaged. */
-  lostBytes: number;
+  readonly lostBytes: number;
   /** Of a `{ download }`: its copy in the browser's storage, which can be read until `copyExpires`. */
-  copy?: Blob;
+  readonly copy?: Blob;
   /** When the copy is removed: two minutes after the conversion, plus a second for each 20 MB. */
-  copyExpires?: Date;
+  readonly copyExpires?: Date;
   /** With `sha256`, if all bytes have passed in ascending order: the SHA-256 of the output, in hexadecimal digits. */
-  sha256?: string;
+  readonly sha256?: string;
   /**
    * With `digest`: that of the image's disk, up to the image's virtual size. What the output changes is not in it: zeros that make the disk
    * larger, and a GPT that was moved. Missing with `disks`.
    */
-  digest?: DiskDigest;
+  readonly digest?: DiskDigest;
   /** With `digest` and `disks`: the digest of each disk, in their order. */
-  digests?: DiskDigest[];
+  readonly digests?: readonly DiskDigest[];
   /** With `bmap`: the text of the bmap. */
-  bmap?: string;
+  readonly bmap?: string;
   /** The names of companions that nothing refers to. */
-  unusedCompanions: string[];
+  readonly unusedCompanions: readonly string[];
   /** The engine that ran. */
-  engine: Engine;
+  readonly engine: Engine;
   /** Why this engine ran, in a few words. */
-  engineReason: string;
+  readonly engineReason: string;
   /** How many workers or threads decoded. */
-  workers: number;
+  readonly workers: number;
   /** The seconds spent in each phase of the conversion. */
-  time: Record<ConversionPhase, number>;
+  readonly time: Readonly<Record<ConversionPhase, number>>;
 }

@@ -2,48 +2,70 @@
 
 import type { OutputFormatName, PlaceName } from '../errors/names.js';
 import type { Progress } from './types.conversion.js';
+import type { OptionsByFormat } from './types.format-options.js';
 import type { ImageBase } from './types.image.js';
 
+/** The value of an option that is on or off. */
+export type SwitchValue = boolean | 'on' | 'off';
+
+/** The value of an option that is a number. */
+export type NumberValue = number | `${number}`;
+
+/** The value of an option that is a size: a number, in bytes unless the option says otherwise, or with a unit: `64k`. */
+export type SizeValue = NumberValue | `${number}${'k' | 'K' | 'M' | 'G' | 'T'}`;
+
+/** The value of any option of an output format. A number stands for its digits, `true` for `on`, `false` for `off`. */
+export type FormatOptionValue = string | number | boolean;
+
+/** The options of the output format `Format`. Those of a format that is known only when the program runs may have any name. */
+export type FormatOptions<Format extends OutputFormatName = OutputFormatName> = Format extends keyof OptionsByFormat
+  ? OptionsByFormat[Format]
+  : Readonly<Record<string, FormatOptionValue | undefined>>;
+
+/** The output format of a call. */
+export interface FormatChoice<Format extends OutputFormatName = OutputFormatName> {
+  /** The name of one of `DiskImage.formats`; by default `raw`. */
+  format?: Format | undefined;
+  /** The options of the format, by name; `OutputFormat.options` lists them with their values. */
+  formatOptions?: FormatOptions<Format> | undefined;
+}
+
 /** How to convert an image. */
-export interface CommonConvertOptions {
+export interface CommonConvertOptions<Format extends OutputFormatName = OutputFormatName> extends FormatChoice<Format> {
   /**
    * The name of the place where the disk will run, such as `azure`; `DiskImage.places` lists them. Chooses `format` and
    * `formatOptions`, or completes and checks those that are given. Fails with `usage` for a format that the place does not accept
    * (`place-format`), and with `limit` for a disk that is too large or too small for it (`place-limit`), before anything is read.
    */
-  for?: PlaceName;
-  /** The name of one of `DiskImage.formats`; by default `raw`. */
-  format?: OutputFormatName;
-  /** The values of the format's options, by name. */
-  formatOptions?: Record<string, string>;
+  for?: PlaceName | undefined;
   /**
    * The further disks of a machine, for `ova`: opened images, whose disks follow the image's own in this order. They may have different
    * formats, and stay open. The result is about all disks; notices name theirs. Fails with `usage` for formats of one disk (`one-disk`).
    */
-  disks?: readonly ImageBase[];
+  disks?: readonly ImageBase[] | undefined;
   /**
    * The size of the disk, at least that of the image; rounded up to 512 bytes. Zeros are added at the end, and the guest sees a larger disk.
    * Fails with `usage` (`size-smaller`) if the disk would become smaller: before anything is read, unless the disk is streamed. Not with
    * `disks`.
    */
-  size?: number;
+  size?: number | undefined;
   /**
    * Whether the backup GPT is moved to the end of the disk, as `sgdisk -e` does: programs look for it there. By default it is moved if the
    * output format rounds the size up, and its primary GPT is intact. `true`: also after `size`, or if another program made the disk larger.
    * Fails with `corrupt` (`gpt-damaged`) if the primary GPT is damaged, and with `unsupported` (`size-needed`) for a stream of unknown size.
    */
-  fixGpt?: boolean;
+  fixGpt?: boolean | undefined;
   /**
    * Allows a compressed qcow2 or an OVA to read and compress the images twice. A target that takes bytes in ascending order only, such as a
    * stream, needs that or `spool`, since the header depends on all data. By default false: such a conversion fails with
    * `ascending-only`.
    */
-  twoPass?: boolean;
+  twoPass?: boolean | undefined;
   /**
    * The upper bound on the memory of all buffers: 32 MiB to 2 GiB. By default 48 MiB for each worker (16 MiB in Node), and
    * 32 MiB more if a source has `expect`.
    */
-  memory?: number;
+  memory?: number | undefined;
   /**
    * Keeps progress if the conversion ends early, and continues from there when the same disk is converted to the same output
    * with `resume` again. Works for outputs that are not compressed, and sources with a `state` (files, and most servers). The
@@ -51,17 +73,17 @@ export interface CommonConvertOptions {
    * `usage`. Progress is deleted after a week. It is also deleted when the output is made without `resume`, except for a
    * download.
    */
-  resume?: boolean;
+  resume?: boolean | undefined;
   /**
    * Computes the SHA-256 of the output while it is written: `ConvertResult.sha256`. Only where all bytes pass in ascending order: streams
    * and uploads that are neither resumed nor begun by their end. Elsewhere it does nothing: see `sha256`.
    */
-  sha256?: boolean;
+  sha256?: boolean | undefined;
   /**
    * Computes the SHA-256 of the disk as it is in the image, in the same pass: `ConvertResult.digest`. It takes as long as hashing all bytes of the
    * disk, zeros too. Not with `resume`, since a resumed conversion does not read the whole disk.
    */
-  digest?: boolean;
+  digest?: boolean | undefined;
   /**
    * Verifies the finished output before it gets its name: reads it back, as any image is read, and compares the disk in it with what was
    * decoded, MiB by MiB; a custom target may state checksums instead. Only the output is read again. A difference is a failure
@@ -69,9 +91,9 @@ export interface CommonConvertOptions {
    * an output that cannot be read back: a stream, or a custom target without `readBack`. By default false, except `for` some places
    * (docs/places.md).
    */
-  verify?: boolean;
+  verify?: boolean | undefined;
   /** Cancels the conversion. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }

@@ -1,29 +1,27 @@
 // The public types of an opened image. All sizes and offsets are in bytes.
 
 import type { ImageFormat, OutputFormatName } from '../errors/names.js';
-import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
-import type { RequestLimit } from '../http/request-limit.js';
+import type { AddressOptions, HttpOptions } from '../http/http-types.js';
 import type { Bytes } from './types.contracts.js';
 import type {
-  ConvertResult,
   DiskDigest,
   DiskRange,
   EngineOptions,
   LostRange,
   OutputFormat,
   Progress,
-  Resumable,
   TreeDigest,
 } from './types.conversion.js';
+import type { FormatChoice } from './types.convert-options.js';
 import type { CheckResult, DiskMember, Extent, Info, Layer, StreamedInfo } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
-export interface CommonOpenOptions extends EngineOptions {
+export interface CommonOpenOptions extends EngineOptions, AddressOptions {
   /** The name of the image's format. By default it is recognised by content. A raw disk is never recognised: pass `raw`. */
-  inputFormat?: ImageFormat;
+  inputFormat?: ImageFormat | undefined;
   /** The name of the image for messages. By default that of the `File`, path or source. */
-  name?: string;
+  name?: string | undefined;
   /**
    * The disk to open, of the several in an archive such as an OVA or of a virtual machine: its number in `image.disks`, from
    * 1, or its name there; the last part of the name is enough if only one disk has it. If there are several and none is
@@ -31,12 +29,12 @@ export interface CommonOpenOptions extends EngineOptions {
    * `no-such-disk`, if the archive has no such disk, or if the image is not in a zip or tar archive that is read at any
    * position, such as one that was unpacked.
    */
-  disk?: string | number;
+  disk?: string | number | undefined;
   /**
    * The ID or name of the internal snapshot to read instead of the active disk, or of a snapshot of the virtual machine. IDs are
    * searched first.
    */
-  snapshot?: string;
+  snapshot?: string | undefined;
   /**
    * The password of the encrypted layers: one for all, or a function that returns the password of one layer. A string
    * stands for its UTF-8 bytes. An array is copied, so the caller may wipe it.
@@ -50,80 +48,71 @@ export interface CommonOpenOptions extends EngineOptions {
   password?:
     | string
     | Uint8Array
-    | ((layer: Layer) => string | Uint8Array | undefined | Promise<string | Uint8Array | undefined>);
+    | ((layer: Layer) => string | Uint8Array | undefined | Promise<string | Uint8Array | undefined>)
+    | undefined;
   /**
    * Accepts any password for the old AES method, which has no check. By default a password is refused unless the decrypted
    * disk begins with something known, such as a partition table.
    */
-  assumePassword?: boolean;
+  assumePassword?: boolean | undefined;
   /**
    * Reads as much as possible of a damaged image. Unreadable ranges become zeros, and are listed. Refused as `unsupported`
    * for a streamed image.
    */
-  salvage?: boolean;
+  salvage?: boolean | undefined;
   /**
    * Reads a parent although its identity is not the one that its child records (`wrong-parent`), or although a VHDX records none
    * (`parent-unverifiable`). `info.safety` and the result have a notice then, with both identities. The disk is wrong if the
    * parent is another one, or was changed since the child was created.
    */
-  forceParent?: boolean;
+  forceParent?: boolean | undefined;
   /**
    * Whether a conversion compares files with the manifest (`.mf`) of their OVA, or with one among the `companions`, before the output is
    * complete. A file that differs fails it as `corrupt` (`manifest-mismatch`). By default files of this system are compared, unless they
    * are salvaged. If they are not compared, the result has the notice `manifest-unchecked`: for an archive on a server, comparing
    * means reading all of it.
    */
-  checkManifest?: boolean;
+  checkManifest?: boolean | undefined;
   /**
    * With the input format `raw`: makes a disk of the content of the file's containers, such as gzip and tar, whatever it is. Otherwise the
    * bytes of the file itself are the disk, and `info.safety` has the notice `packed-as-raw` if they are something else. Fails with
    * `usage` without that format, and with `nothing-to-unpack` for a file in no container.
    */
-  unpack?: boolean;
+  unpack?: boolean | undefined;
   /**
    * Called while the image is unpacked to the temporary file of `spool` (see `CommonConvertOptions`), and before, in the phase
    * `measuring`, while parts of unknown size of a compressed file are decoded to read it in place.
    */
-  onProgress?: (progress: Progress) => void;
-  /** Cancels the opening. */
-  signal?: AbortSignal;
-  /** For URLs: see `HttpOptions`. It is called as long as the image is open. */
-  onWaiting?: (waiting: Waiting | undefined) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
   /**
    * For an image that is a URL: see `HttpOptions`. Companions with URLs of the same origin get them too; use `httpSource` for
    * those of other origins.
    */
   headers?: HttpOptions['headers'];
-  /** For URLs, of companions too: see `HttpOptions`. */
-  fetch?: Fetch;
-  /** For URLs, of companions too: see `HttpOptions`. */
-  allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
-  /** For URLs, of companions too: see `HttpOptions`. */
-  limit?: RequestLimit;
 }
 
 /** How to unlock an image. */
 export interface UnlockOptions {
   /** Cancels the unlocking. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called while keys are derived: `fraction` is a lower bound. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** How to list a map. */
 export interface MapOptions {
   /** Cancels the pass. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How to check an image. */
 export interface CheckOptions {
   /** Reads all tables of the image, and checks its file. By default at most 1 MiB of its files is read. */
-  deep?: boolean;
+  deep?: boolean | undefined;
   /** Cancels the check. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called while the image is checked, which takes long only with `deep`. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** How to compute the digest of a disk. */
@@ -132,23 +121,19 @@ export interface DigestOptions {
    * Computes the digest of fs-verity instead of the SHA-256. Workers hash the data, and zeros cost nothing: a SHA-256 of a large, mostly
    * empty disk takes minutes, this digest takes as long as reading the data.
    */
-  tree?: boolean;
+  tree?: boolean | undefined;
   /** Cancels the digest. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called as in a conversion. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The output whose size is measured. */
-export interface MeasureOptions {
-  /** The name of one of `image.formats`; by default `raw`. */
-  format?: OutputFormatName;
-  /** The options of the format, by name. */
-  formatOptions?: Record<string, string>;
+export interface MeasureOptions<Format extends OutputFormatName = OutputFormatName> extends FormatChoice<Format> {
   /** The size of the disk in bytes, as in a conversion; by default that of the image. */
-  size?: number;
+  size?: number | undefined;
   /** Cancels the measurement. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -158,23 +143,23 @@ export interface MeasureOptions {
  */
 export interface MeasureResult {
   /** The size with the data that the image has. */
-  required: number;
+  readonly required: number;
   /** The size if the disk had data everywhere. */
-  fullyAllocated: number;
+  readonly fullyAllocated: number;
 }
 
 /** How to compare the disk with that of another image. */
 export interface CompareOptions {
   /** Also compares sizes, and how ranges are allocated and stored, as `qemu-img compare -s` does. */
-  strict?: boolean;
+  strict?: boolean | undefined;
   /** Ends the comparison at the first difference: the counts of the result are those up to there. */
-  firstOnly?: boolean;
+  firstOnly?: boolean | undefined;
   /** Called with the ranges of bytes that differ, ascending and disjoint, some at a time. */
-  onRanges?: (ranges: DiskRange[]) => void;
+  onRanges?: ((ranges: readonly DiskRange[]) => void) | undefined;
   /** Called while the disks are compared. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
   /** Cancels the comparison. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** The result of a comparison. */
@@ -183,39 +168,39 @@ export interface CompareResult {
    * Whether the guest reads the same bytes from both disks; the smaller one counts as if zeros followed it. After a strict comparison:
    * whether the sizes and the allocation are the same, too.
    */
-  same: boolean;
+  readonly same: boolean;
   /** The sizes of the disks. */
-  virtualSizes: [number, number];
+  readonly virtualSizes: readonly [number, number];
   /** The first byte that differs. */
-  firstDifference?: number;
+  readonly firstDifference?: number;
   /** The number of bytes that differ. */
-  differentBytes: number;
+  readonly differentBytes: number;
   /** The number of ranges that they form. */
-  differentRanges: number;
+  readonly differentRanges: number;
   /** Of a strict comparison of disks of one size: the first byte that is allocated or stored in another way. */
-  firstAllocationDifference?: number;
+  readonly firstAllocationDifference?: number;
   /** What was lost of damaged images that were opened with `salvage`, and counts as zeros; `disk` is 1 or 2. At most 10,000 of each. */
-  lost: LostRange[];
+  readonly lost: readonly LostRange[];
   /** The number of all lost ranges. */
-  lostRanges: number;
+  readonly lostRanges: number;
   /** Their bytes. */
-  lostBytes: number;
+  readonly lostBytes: number;
 }
 
 /** How to read a part of the disk. */
 export interface ReadOptions {
   /** Cancels the reading. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** The bytes of the disk that `readable` streams. */
 export interface ReadableOptions {
   /** The offset of the first byte; by default 0. */
-  offset?: number;
+  offset?: number | undefined;
   /** The number of bytes; by default all up to the end of the disk. */
-  length?: number;
+  length?: number | undefined;
   /** Cancels the reading. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** The methods of every opened image. Its methods are bound: they work without the object, and through proxies. */
@@ -249,24 +234,13 @@ export interface ImageBase {
    * fails as that does: also at damage, unless the image was opened with `salvage`. Lost ranges are zeros then, and are listed. The image of
    * a stream can be read once: for its digest or for a conversion, or for both with `digest` of `convert`.
    */
-  digest(options?: DigestOptions & { tree?: false }): Promise<DiskDigest>;
+  digest(options?: DigestOptions & { tree?: false | undefined }): Promise<DiskDigest>;
   /** Computes one of both, as `tree` says. */
   digest(options: DigestOptions): Promise<DiskDigest | TreeDigest>;
   /** Ends all work on this image and frees its resources. */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Conversions of an image to an `Output`, with the options `Options`: both differ between browsers and Node. */
-export interface Convertible<Output, Options> {
-  /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
-  convert(output: Output, options?: Options): Promise<ConvertResult>;
-  /**
-   * Returns the saved progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
-   * `undefined` if it could not be resumed, or if only a custom target knows.
-   */
-  resumable(output: Output, options?: Options): Promise<Resumable | undefined>;
 }
 
 /** An image that can be read at any position. */
@@ -292,7 +266,7 @@ export interface CommonImage extends ImageBase {
    */
   compare(other: CommonImage, options?: CompareOptions): Promise<CompareResult>;
   /** Measures what `convert` would write, by the tables of the image: quick, and without a target. */
-  measure(options?: MeasureOptions): Promise<MeasureResult>;
+  measure<Format extends OutputFormatName = OutputFormatName>(options?: MeasureOptions<Format>): Promise<MeasureResult>;
   /**
    * Returns `length` bytes of the disk from `offset`, as the guest reads them. They are held in memory: use `readable` for
    * more than a few MiB. Calls may overlap. Damaged bytes are zeros if the image was opened with `salvage`; otherwise the call

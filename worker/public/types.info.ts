@@ -2,7 +2,7 @@
 
 import type { Firmware } from '../contents/disk-contents.js';
 import type { ContainerInfo, ErrorKind, Fields, Snapshot } from '../errors/errors.js';
-import type { ErrorCode, ImageFormat, NoticeCode } from '../errors/names.js';
+import type { ErrorCode, FileFindingCode, FindingCode, ImageFormat, LostCode, NoticeCode } from '../errors/names.js';
 
 export type { ContainerInfo, DiskMember, Snapshot } from '../errors/errors.js';
 
@@ -189,91 +189,91 @@ export interface Luks {
 /** A range of the guest's disk. */
 export interface Extent {
   /** The guest offset. */
-  offset: number;
+  readonly offset: number;
   /** The length in bytes. */
-  length: number;
+  readonly length: number;
   /** `lost` occurs only if the image was opened with `salvage`. */
-  kind: 'data' | 'zero' | 'unallocated' | 'lost';
+  readonly kind: 'data' | 'zero' | 'unallocated' | 'lost';
   /** The number of the layer that the range comes from: 0 is the image, 1 the layer below it, and so on. */
-  depth: number;
+  readonly depth: number;
   /** Whether its bytes are stored compressed. */
-  compressed: boolean;
+  readonly compressed: boolean;
   /** Whether its bytes are stored encrypted. */
-  encrypted: boolean;
+  readonly encrypted: boolean;
   /** The name of the file that holds the bytes; only for data that is neither compressed nor encrypted. */
-  file?: string;
+  readonly file?: string;
   /** The host offset: where in `file` the bytes begin. */
-  hostOffset?: number;
+  readonly hostOffset?: number;
   /** Why the range is lost, or, if it is of another kind, why its bytes may be wrong: a code of docs/errors.md. */
-  code?: string;
-  /** The same for people. */
-  reason?: string;
+  readonly code?: LostCode;
+  /** The same for people: one clause, without a full stop at its end. */
+  readonly message?: string;
 }
 
 /** The check of an image. */
 export interface CheckResult {
   /** Whether no finding has the severity `error`. */
-  accept: boolean;
+  readonly accept: boolean;
   /** Errors first, then warnings, then notes. */
-  findings: Finding[];
+  readonly findings: readonly Finding[];
   /**
    * With `deep`: the structures of the image's own file, without those of its parents. Missing for a streamed image, and
    * for one whose extents were not all passed.
    */
-  file?: FileCheck;
+  readonly file?: FileCheck;
 }
 
 /** The check of the structures of an image's file. Clusters are also blocks and grains. */
 export interface FileCheck {
   /** How many faults mean that data is wrong, or that a program that writes to the image would damage data. */
-  corruptions: number;
+  readonly corruptions: number;
   /** How many clusters of the file nothing uses. */
-  leaks: number;
+  readonly leaks: number;
   /** How many parts could not be checked. */
-  unchecked: number;
+  readonly unchecked: number;
   /** The clusters of the disk; 0 if the format's check does not count them, as the numbers below. */
-  totalClusters: number;
+  readonly totalClusters: number;
   /** Those with data in the file. */
-  allocatedClusters: number;
+  readonly allocatedClusters: number;
   /** Those that do not follow the previous one in the file. */
-  fragmentedClusters: number;
+  readonly fragmentedClusters: number;
   /** Those that are compressed. */
-  compressedClusters: number;
+  readonly compressedClusters: number;
   /** The end of the last cluster in use, in bytes; only of qcow2, otherwise 0. */
-  imageEnd: number;
+  readonly imageEnd: number;
   /** Whether there are tables to check. A raw disk, a fixed VHD and a LUKS volume have none. */
-  hasTables: boolean;
+  readonly hasTables: boolean;
   /** Whether `leaks` counts: not in VHDX and VMDK. */
-  countsLeaks: boolean;
+  readonly countsLeaks: boolean;
   /** The first 1,000 findings. */
-  findings: FileFinding[];
+  readonly findings: readonly FileFinding[];
 }
 
 /** One finding in an image's file, or several at one place. */
 export interface FileFinding {
   /** A `state` is no fault in the tables, and is not counted: that the image was not closed properly, for example. */
-  kind: 'corruption' | 'leak' | 'unchecked' | 'state';
+  readonly kind: 'corruption' | 'leak' | 'unchecked' | 'state';
   /** How many findings this is. */
-  count: number;
+  readonly count: number;
   /** A code of docs/errors.md. */
-  code: string;
+  readonly code: FileFindingCode | LostCode | NoticeCode;
   /** The fields of the code. */
-  fields: Fields;
+  readonly fields: Fields;
   /** One sentence for people, without a full stop at its end. */
-  message: string;
+  readonly message: string;
 }
 
 /** One result of a check. */
 export interface Finding {
   /** A code of docs/errors.md. */
-  code: string;
+  readonly code: FindingCode | NoticeCode;
   /**
    * `error`: a conversion would fail now, or its disk would be incomplete. `warning`: the image may be read wrongly, or may be
    * malicious. `note`: anything else.
    */
-  severity: 'error' | 'warning' | 'note';
+  readonly severity: 'error' | 'warning' | 'note';
   /** The fields of the code. */
-  fields: Fields;
+  readonly fields: Fields;
   /** One sentence for people, without a full stop at its end. Names in it are escaped. */
-  message: string;
+  readonly message: string;
 }

@@ -7,8 +7,11 @@ import type {
   CommonImage,
   CommonOpenOptions,
   CommonStreamedImage,
-  Convertible,
+  ConvertResult,
   Engine,
+  OutputFormatName,
+  Refusal,
+  SavedProgress,
   Source,
   Target,
   Threads,
@@ -76,7 +79,7 @@ export interface OpenOptions extends CommonOpenOptions {
    * The files that the image may refer to, and the other parts of a split file. No file is ever opened by a name in an image.
    * A file that is passed twice counts once.
    */
-  companions?: readonly Companion[];
+  companions?: readonly Companion[] | undefined;
   /**
    * Unpacks the image to a temporary file, if its format must be read at any position, but its bytes come in order: out of a
    * file compressed by gzip, xz, zstd, bzip2 or lz4, or out of a stream. The folder of the file is a path or file URL; `true` chooses
@@ -85,11 +88,12 @@ export interface OpenOptions extends CommonOpenOptions {
    * `needs-spool`, with the `size` of the unpacked file if that is known. Fails with `spool-full` if the file has no room. The
    * file is removed when the image is closed; that of a killed process is removed by the next conversion to the folder.
    */
-  spool?: boolean | string | URL;
+  spool?: boolean | string | URL | undefined;
 }
 
 /** How to convert an image. */
-export interface ConvertOptions extends CommonConvertOptions {
+export interface ConvertOptions<Format extends OutputFormatName = OutputFormatName>
+  extends CommonConvertOptions<Format> {
   /**
    * Makes the output complete in a temporary file, and then sends it to a target that takes bytes in ascending order only: the
    * alternative to `twoPass`. The folder of the file is a path or file URL; `true` chooses `TMPDIR`, otherwise `/var/tmp`. The
@@ -98,39 +102,56 @@ export interface ConvertOptions extends CommonConvertOptions {
    * known. The file is removed at the end; that of a killed process is removed by the next conversion to the folder. By default
    * false.
    */
-  spool?: boolean | string | URL;
+  spool?: boolean | string | URL | undefined;
   /**
    * Flushes the file and its folder (fsync) before `convert` resolves. A block device is always flushed. Refused with `usage` for
    * a stream or custom target.
    */
-  sync?: boolean;
+  sync?: boolean | undefined;
   /**
    * Makes a bmap of a raw output: `ConvertResult.bmap`, the text of a file for `bmaptool copy`, which then copies only the blocks with data to a device.
    * Blocks have data if `map` lists them as data, or if they were rewritten; of a streamed image, all blocks. The output is read once more.
    * Refused with `usage` for another `format`, and for a stream or custom target.
    */
-  bmap?: boolean;
+  bmap?: boolean | undefined;
   /**
    * `false` leaves no holes in the file: it takes its whole size on the disk, by `fallocate` of util-linux, or else since zeros are written.
    * The default for a place that refuses sparse files (`for`). Streams, and targets without `hole`, get zeros in any case.
    */
-  sparse?: boolean;
+  sparse?: boolean | undefined;
   /**
    * `true` writes into the existing file `output`, in place, as into a block device. The size of the output must be known, and
    * the file at least as large. Bytes after the output stay; after a failure the file contains a part of the output. Refused
    * with `usage` for a stream or custom target.
    */
-  existing?: boolean;
+  existing?: boolean | undefined;
+}
+
+/** What converts an image. */
+export interface Convertible {
+  /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
+  convert<Format extends OutputFormatName = OutputFormatName>(
+    output: Output,
+    options?: ConvertOptions<Format>,
+  ): Promise<ConvertResult>;
+  /**
+   * Returns the saved progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
+   * `undefined` if it could not be resumed, or if only a custom target knows.
+   */
+  savedProgress<Format extends OutputFormatName = OutputFormatName>(
+    output: Output,
+    options?: ConvertOptions<Format>,
+  ): Promise<SavedProgress | undefined>;
 }
 
 /** An image that can be read at any position. */
-export interface DiskImage extends CommonImage, Convertible<Output, ConvertOptions> {}
+export interface DiskImage extends CommonImage, Convertible {}
 
 /**
  * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, and nothing else; an image
  * from a stream only once.
  */
-export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
+export interface StreamedImage extends CommonStreamedImage, Convertible {}
 
 /** An opened image of either kind: `streamed` says which. */
 export type AnyImage = DiskImage | StreamedImage;
@@ -138,11 +159,9 @@ export type AnyImage = DiskImage | StreamedImage;
 /** A kind of target, and whether it is available. */
 export interface TargetKind {
   /** A path, a `WritableStream`, or a `Target`. */
-  name: 'path' | 'stream' | 'target';
-  /** Why it is not available, as a sentence; never set in Node. */
-  obstacle?: string;
-  /** The reason for programs. */
-  code?: string;
+  readonly name: 'path' | 'stream' | 'target';
+  /** Why it is not available; never set in Node. */
+  readonly refusal?: Refusal;
 }
 
 /** The members of a `Worker` of `node:worker_threads` that the package uses. */
@@ -172,14 +191,14 @@ export interface Configuration {
    * Makes a worker that runs the package's `worker.node.mjs`, as a module. By default it is loaded from beside the package's
    * code. In Node `engine` is always `workers`.
    */
-  worker?: (engine: Engine) => NodeWorker;
+  worker?: ((engine: Engine) => NodeWorker) | undefined;
   /** Returns the package's `decant.wasm`. By default it is loaded from beside the package's code. */
-  wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
+  wasm?: ((engine: Engine) => WasmOrigin | Promise<WasmOrigin>) | undefined;
   /**
    * Returns the wasm of a codec: the package's `bzip2.wasm`, `crypt.wasm`, `deflate.wasm`, `lz4.wasm`, `xz.wasm` or `zstd.wasm`. By default
    * it is loaded from beside the package's code, when an image or an output first needs it.
    */
-  codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
+  codec?: ((name: Codec) => CodecOrigin | Promise<CodecOrigin>) | undefined;
   /** Has no effect: Node has only the `workers` engine. */
-  threads?: Threads;
+  threads?: Threads | undefined;
 }

@@ -62,7 +62,7 @@ export interface ImagePlace {
   /** The extension of the file, with the dot. */
   readonly extension: string;
   /** The size of the output, if it is known before the conversion. */
-  readonly size?: number;
+  readonly outputSize?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
   readonly notices: readonly Notice[];
   /** Why the disk cannot be converted for this place. */
@@ -76,7 +76,7 @@ export interface MadeDisk {
   /** The name of the output format. */
   format: OutputFormatName;
   /** The size of the file, in bytes: `ConvertResult.outputSize`. */
-  size: number;
+  outputSize: number;
   /** The virtual size of the disk, in bytes: `ConvertResult.virtualSize`. */
   virtualSize: number;
   /** The name of its virtual machine: `Info.machine`. */

@@ -5,6 +5,7 @@ export type * from '../errors/names.js';
 export type * from './types.contracts.js';
 export type * from './types.conversion.js';
 export type * from './types.convert-options.js';
+export type * from './types.format-options.js';
 export type * from './types.image.js';
 export type * from './types.info.js';
 export type * from './types.places.js';

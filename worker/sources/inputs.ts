@@ -24,7 +24,7 @@ export const loadCustomSources = () => loadPart('streams and custom sources', ()
 /** Opens a custom source, or a stream, which is locked. Throws `usage` for an invalid property, and if the stream is locked. */
 export async function openCustom(
   input: Source | ReadableStream<Uint8Array>,
-  { signal }: { signal?: AbortSignal },
+  { signal }: { signal?: AbortSignal | undefined },
 ): Promise<OpenedSource> {
   const { openCustomSource, openStream } = await orCancelled(signal, loadCustomSources());
   return isCustomSource(input) ? openCustomSource(input) : openStream(input);

@@ -114,7 +114,7 @@ test.for([
 function gates() {
   const begun: string[] = [];
   const settle = new Map<string, { open: () => void; fail: (reason: Error) => void }>();
-  const openSource = (input: Input, { signal }: { signal?: AbortSignal }) => {
+  const openSource = (input: Input, { signal }: { signal?: AbortSignal | undefined }) => {
     const source = input as Source;
     begun.push(source.name!);
     return new Promise<OpenedSource>((resolve, reject) => {

@@ -67,8 +67,8 @@ describe('a conversion', () => {
     expect(namesOf(target)).toEqual(['open', 'write', 'close']);
   });
 
-  test('announces ascending pieces to an ordered target', async () => {
-    const target = noting({ ordered: true });
+  test('announces ascending pieces to an ascending target', async () => {
+    const target = noting({ ascending: true });
     await convert(target);
     expect(target.calls[0]).toEqual(['open', { ...SIZES, ascending: true }]);
   });
@@ -95,9 +95,9 @@ describe('a conversion', () => {
 describe('writes at once', () => {
   for (const [options, most] of [
     [{}, 4],
-    [{ ordered: true }, 1],
+    [{ ascending: true }, 1],
     [{ concurrency: 7 }, 7],
-    [{ ordered: true, concurrency: 3 }, 3],
+    [{ ascending: true, concurrency: 3 }, 3],
     [{ hole: async () => {}, concurrency: 2 }, 2],
   ] as const) {
     test(`are ${most} with ${JSON.stringify(options)}`, async () => {
@@ -273,7 +273,7 @@ describe('a target fails a conversion', () => {
     expect(() => output[field]).toThrow(expect.objectContaining(failure));
   });
 
-  test.each(['concurrency', 'ordered', 'hole'])('by a %s that cannot be read', async (field) => {
+  test.each(['concurrency', 'ascending', 'hole'])('by a %s that cannot be read', async (field) => {
     const target = noting();
     Object.defineProperty(target, field, {
       get() {
@@ -388,7 +388,7 @@ describe('a target to which another conversion writes', () => {
 
 describe('a target that resumes', () => {
   const resuming = (resumePoint: unknown, changes: object = {}) =>
-    noting({ resumes: true, ordered: true, open: async () => resumePoint, ...changes });
+    noting({ resumes: true, ascending: true, open: async () => resumePoint, ...changes });
 
   test('gets the identity and returns a resume point', async () => {
     const open = vi.fn(async () => ({ offset: 8192, written: 4096 }));
@@ -427,8 +427,8 @@ describe('a target that resumes', () => {
     expect(output.resumePoint).toBeUndefined();
   });
 
-  test('must be ordered', async () => {
-    await expect(begin(resuming(undefined, { ordered: false }), 'it')).rejects.toThrow('must be ordered');
+  test('must be ascending', async () => {
+    await expect(begin(resuming(undefined, { ascending: false }), 'it')).rejects.toThrow('must be ascending');
   });
 
   test('keeps its output if asked to, and the failure says so', async () => {

@@ -89,7 +89,7 @@ export class CustomTarget implements OutputTarget {
     const { target } = this;
     if (writers.has(target)) throw outputInUse('this target');
     writers.set(target, this);
-    this.#isOrdered = target.ordered === true;
+    this.#isOrdered = target.ascending === true;
     this.#concurrency = target.concurrency ?? (this.#isOrdered ? 1 : CONCURRENCY);
     this.#checkConcurrency();
     checkAbortTimeout(target.abortTimeout);
@@ -102,16 +102,16 @@ export class CustomTarget implements OutputTarget {
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<PortSpec> {
     const { target } = this;
     if (writers.get(target) !== this) await orCancelled(signal, this.claim());
-    const [ordered, lateStart] = [this.#isOrdered, this.#lateStart];
+    const [ascending, lateStart] = [this.#isOrdered, this.#lateStart];
     const { virtualSize, outputSize } = sizes;
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
-      ascending: ordered,
+      ascending: ascending,
       ...(identity === undefined ? {} : { identity }),
       ...(this.isVerified && { verify: true }),
     };
-    if (identity !== undefined && !ordered) throw new DecantError('usage', 'A target that resumes must be ordered');
+    if (identity !== undefined && !ascending) throw new DecantError('usage', 'A target that resumes must be ascending');
     const makers: PortSpec['bodies'][] = [];
     if (this.hasWorker) {
       const makeBodies = (digests: boolean) => {
@@ -132,7 +132,7 @@ export class CustomTarget implements OutputTarget {
     };
     const [bodies] = makers;
     const pieces = this.#concurrency + AHEAD;
-    return { port: port2, ordered, lateStart, holes: target.hole !== undefined, pieces, ...(bodies && { bodies }) };
+    return { port: port2, ascending, lateStart, holes: target.hole !== undefined, pieces, ...(bodies && { bodies }) };
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {

@@ -10,7 +10,7 @@ test('gets the pieces in order, and is closed and unlocked', async () => {
     close: () => void seen.push('close'),
   });
   const target = streamTarget(stream);
-  expect(target.ordered).toBe(true);
+  expect(target.ascending).toBe(true);
   expect(stream.locked).toBe(true);
   await target.write(0, bytes);
   await target.close();

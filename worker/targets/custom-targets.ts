@@ -34,7 +34,7 @@ export function streamTarget(stream: WritableStream<Uint8Array>): StreamTarget {
   // A stream may fail at any time; the next write reports it.
   writer.closed.catch(() => {});
   return {
-    ordered: true,
+    ascending: true,
     // The stream has its own queue: with two writes, it never waits between pieces.
     concurrency: 2,
     async requireOpen() {

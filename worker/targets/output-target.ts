@@ -4,7 +4,7 @@
 import { DecantError } from '../errors/errors.js';
 import type { Converted } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
-import type { Network, Notice, ReadableOutput, Resumable } from '../public/types.js';
+import type { Network, Notice, ReadableOutput, SavedProgress } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 
 /** The sizes of a conversion, in bytes. */
@@ -50,7 +50,7 @@ export interface OutputTarget {
   /** Whether it can resume saved progress. */
   readonly resumes?: boolean;
   /** The saved progress of the conversion `identity`. Missing if only a server knows it. */
-  resumable?(identity: string): Promise<Resumable>;
+  savedProgress?(identity: string): Promise<SavedProgress>;
   /** After `prepare`: the point from which this conversion resumes. */
   readonly resumePoint?: ResumePoint | undefined;
   /** Reports that the output is written up to `resumePoint`. */

@@ -21,7 +21,7 @@ async function send(size: number, data: [number, number][], holes: boolean) {
     pieces.push([piece.offset, 'bytes' in piece ? piece.bytes.length : -piece.length]);
     port1.postMessage({ failed: false });
   };
-  const spec = { port: port2, ordered: true, lateStart: 0, holes, pieces: 3 };
+  const spec = { port: port2, ascending: true, lateStart: 0, holes, pieces: 3 };
   const read = async (offset: number, length: number) => file.slice(offset, offset + length);
   const written = await sendSpool(spec, size, read, signal, (end) => void ends.push(end));
   port1.close();

@@ -34,7 +34,7 @@ class Ascending extends Memory {
 }
 
 class LateStart extends Memory {
-  readonly ordered = true;
+  readonly ascending = true;
   readonly lateStart = 4096;
   override async write(offset: number, bytes: Uint8Array): Promise<void> {
     if (offset >= this.lateStart && offset !== Math.max(this.end, this.lateStart)) throw new Error('order');
@@ -69,7 +69,7 @@ describe('keeps the contract', () => {
     [
       'ascending',
       class extends Ascending {
-        readonly ordered = true;
+        readonly ascending = true;
       },
     ],
     ['ascending, with the start last', LateStart],
@@ -190,7 +190,7 @@ describe('breaks the contract', () => {
     [
       'accepts no start after all others, but says that it does',
       class extends Ascending {
-        readonly ordered = true;
+        readonly ascending = true;
         readonly lateStart = 4096;
       },
       'has failed: order',

@@ -76,7 +76,7 @@ class TargetContract<T extends Target> {
   async checkProperties(): Promise<boolean> {
     const target = await this.#made();
     if (!target) return false;
-    const { concurrency, ordered, lateStart }: Record<'concurrency' | 'ordered' | 'lateStart', unknown> =
+    const { concurrency, ascending, lateStart }: Record<'concurrency' | 'ascending' | 'lateStart', unknown> =
       target as never;
     for (const name of ['write', 'close', 'abort'] as const) {
       if (typeof target[name] !== 'function') this.findings.add(`${name} must be a function`);
@@ -92,7 +92,7 @@ class TargetContract<T extends Target> {
     ) {
       this.findings.add(`concurrency is ${String(concurrency)}, but must be a whole number from 1 to 64`);
     }
-    if (ordered !== undefined && typeof ordered !== 'boolean') this.findings.add('ordered must be true or false');
+    if (ascending !== undefined && typeof ascending !== 'boolean') this.findings.add('ascending must be true or false');
     if (lateStart !== undefined && !(Number.isSafeInteger(lateStart) && Number(lateStart) >= 0)) {
       this.findings.add('lateStart must be a number of bytes');
     }
@@ -105,7 +105,7 @@ class TargetContract<T extends Target> {
   async checkLateStart(): Promise<void> {
     const target = await this.#made();
     const length = Math.min(target?.lateStart ?? 0, PIECE_LENGTH);
-    if (!target?.ordered || length === 0) return;
+    if (!target?.ascending || length === 0) return;
     await this.findings.call('abort before open', () => target.abort(reason()));
     const start: DiskPiece = { kind: 'data', offset: 0, length };
     const rest: DiskPiece = { kind: 'data', offset: length, length: PIECE_LENGTH - length };
@@ -121,8 +121,8 @@ class TargetContract<T extends Target> {
     const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
     await this.open(target, size);
     // Any order may occur: descending, for instance.
-    const order = target.ordered ? pieces : pieces.toReversed();
-    const concurrency = target.concurrency ?? (target.ordered ? 1 : 4);
+    const order = target.ascending ? pieces : pieces.toReversed();
+    const concurrency = target.concurrency ?? (target.ascending ? 1 : 4);
     for (let at = 0; at < order.length; at += concurrency) {
       await Promise.all(order.slice(at, at + concurrency).map((piece) => this.put(target, piece)));
     }
@@ -155,7 +155,7 @@ class TargetContract<T extends Target> {
   }
 
   async open(target: T, size: number): Promise<void> {
-    const plan = { virtualSize: size, outputSize: size, ascending: target.ordered === true };
+    const plan = { virtualSize: size, outputSize: size, ascending: target.ascending === true };
     await this.findings.call('open', () => target.open?.(plan));
   }
 

@@ -39,7 +39,7 @@ const made = (kind: string, { fetch }: Pick<Cloud, 'fetch'>, options: UploadOpti
 test.each(KINDS)('%s: the object is the disk', async (kind) => {
   const cloud = cloudOf();
   const target = made(kind, cloud);
-  expect(target.ordered).toBe(true);
+  expect(target.ascending).toBe(true);
   expect(target.resumes).toBe(false);
   expect(target.network).toEqual({ received: 0, sent: 0, retries: 0, silence: 0 });
   expect(await runClock(failure(upload(target, DISK)))).toBe('nothing failed');

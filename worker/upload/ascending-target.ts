@@ -65,7 +65,7 @@ export interface ResumedUpload {
 export const ABORT_TIMEOUT = 25;
 
 export class UploadTarget implements Target {
-  readonly ordered = true;
+  readonly ascending = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   #parts: PartCutter | undefined;
   /** The first part, if its start comes last. */
@@ -152,13 +152,13 @@ export class UploadTarget implements Target {
 
 /** Makes a target fail, without any effect, when it is used again. */
 export class SingleUseTarget implements Target {
-  readonly ordered = true;
+  readonly ascending = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   #state: 'new' | 'open' | 'over' = 'new';
 
   readonly readBack?: () => Promise<ReadableOutput | undefined>;
 
-  constructor(private readonly target: Target & Required<Pick<Target, 'network' | 'open' | 'hole'>>) {
+  constructor(private readonly target: Target & { network: Network } & Required<Pick<Target, 'open' | 'hole'>>) {
     if (target.readBack) this.readBack = async () => target.readBack!();
   }
 

@@ -180,7 +180,7 @@ interface Page {
 
 /** A page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges. */
 export class PageBlob implements Target {
-  readonly ordered = true;
+  readonly ascending = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   readonly #flight = new InFlight(WRITES_AT_ONCE);
   /** Metadata of an incomplete blob. A blob with another mark was left by an interrupted upload. */

@@ -5,7 +5,7 @@ import type { Target } from '../public/types.js';
 import { s3Target } from './index.js';
 
 /** All that a conversion looks at before it calls anything. */
-const SAYS = ['abortTimeout', 'concurrency', 'network', 'ordered', 'resumes'] as const satisfies (keyof Target)[];
+const SAYS = ['abortTimeout', 'concurrency', 'network', 'ascending', 'resumes'] as const satisfies (keyof Target)[];
 
 test('the upload of the console example passes on the properties of its target', async () => {
   const example = new URL('../../examples/console/src/bucket.js', import.meta.url).href;

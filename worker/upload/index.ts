@@ -101,7 +101,7 @@ export function s3Target(options: S3Options): Target {
  */
 export function gcsTarget(options: GcsOptions): Target {
   check('gcsTarget', options, GCS_OPTIONS);
-  if ('session' in options) {
+  if (options.session !== undefined) {
     const { url, requests } = requestsTo(options.session, options);
     return upload(new Gcs(requests, undefined, url));
   }

@@ -27,7 +27,7 @@ const COMPLETE = [200, 201, ACCEPTED, 204];
 const ZEROS = new Uint8Array(1 << 20);
 
 export class Put implements Target {
-  readonly ordered = true;
+  readonly ascending = true;
   readonly #body = new TransformStream<Uint8Array, Uint8Array>();
   readonly #writer = this.#body.writable.getWriter();
   /** In milliseconds. */

@@ -7,18 +7,15 @@ import { DecantError } from '../errors/errors.js';
 import { addressIn, decoded } from '../http/address.js';
 import type { S3Keys, S3Request } from './upload-options.js';
 
-export function methodAndQuery({ action, uploadId = '', partNumber, partNumberMarker }: S3Request): {
-  method: string;
-  query: string;
-} {
-  const upload = `uploadId=${encodeURIComponent(uploadId)}`;
-  switch (action) {
+export function methodAndQuery(request: S3Request): { method: string; query: string } {
+  const upload = 'uploadId' in request ? `uploadId=${encodeURIComponent(request.uploadId)}` : '';
+  switch (request.action) {
     case 'create':
       return { method: 'POST', query: 'uploads=' };
     case 'part':
-      return { method: 'PUT', query: `partNumber=${partNumber}&${upload}` };
+      return { method: 'PUT', query: `partNumber=${request.partNumber}&${upload}` };
     case 'list':
-      return { method: 'GET', query: `part-number-marker=${partNumberMarker}&${upload}` };
+      return { method: 'GET', query: `part-number-marker=${request.partNumberMarker}&${upload}` };
     case 'complete':
       return { method: 'POST', query: upload };
     case 'abort':
@@ -52,7 +49,8 @@ export function signerOf(url: string | URL, keys: S3Keys): (request: S3Request) 
 
 /** Returns a presigned URL of the object at `url` for one method and query. */
 export async function presigned(url: string | URL, given: S3Keys, method: string, query: string): Promise<string> {
-  const { region = REGION, ...keys } = given;
+  const { region = REGION, sessionToken, ...others } = given;
+  const keys = { ...others, ...(sessionToken !== undefined && { sessionToken }) };
   const address = new URL(url);
   address.pathname = canonical(address.pathname);
   address.search = query;

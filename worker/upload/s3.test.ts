@@ -35,8 +35,8 @@ test('each request is signed by its action', async () => {
   const cloud = cloudOf();
   const seen: string[] = [];
   const sign = async (request: S3Request) => {
-    const { action, uploadId, partNumber } = request;
-    seen.push([action, uploadId && 'uploadId', partNumber].filter(Boolean).join(' '));
+    const part = request.action === 'part' && request.partNumber;
+    seen.push([request.action, 'uploadId' in request && 'uploadId', part].filter(Boolean).join(' '));
     return `https://cloud.test/s3/disk?${methodAndQuery(request).query}`;
   };
   const protocol = new S3(requestsTo(cloud), sign, undefined, () => PART);

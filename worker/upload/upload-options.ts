@@ -15,6 +15,7 @@ export type GcsOptions = UploadOptions &
     | {
         /** The URL of a started session, which needs no headers. A page gets it from its server. */
         session: string | URL;
+        url?: undefined;
       }
     | {
         /**
@@ -22,6 +23,7 @@ export type GcsOptions = UploadOptions &
          * `uploadType=resumable` in its query.
          */
         url: string | URL;
+        session?: undefined;
       }
   );
 
@@ -30,7 +32,7 @@ export interface TusOptions extends UploadOptions {
   /** Where files are created. */
   url: string | URL;
   /** The name of the file, sent as the metadata `filename`. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** Options of `putTarget`. */
@@ -38,12 +40,12 @@ export interface PutOptions extends UploadOptions {
   /** The URL of the request. */
   url: string | URL;
   /** The method of the request, by default PUT. A POST names no object, so only a Location in the response can confirm one. */
-  method?: 'PUT' | 'POST';
+  method?: 'PUT' | 'POST' | undefined;
   /**
    * With `false`, the response to the request is accepted without a look at the object: then the result has `confirmed: false`.
    * By default, HEAD confirms the object.
    */
-  confirm?: boolean;
+  confirm?: boolean | undefined;
 }
 
 /** Options of `azureBlockBlobTarget`. */
@@ -58,7 +60,7 @@ export interface AzurePageBlobOptions extends AzureBlockBlobOptions {
    * Writes into an existing blob with the size of the output, such as one that Azure made for the upload of a managed disk. The
    * blob is neither created nor removed. Holes are cleared only if it has been written to before.
    */
-  existing?: boolean;
+  existing?: boolean | undefined;
 }
 
 /**
@@ -78,19 +80,15 @@ export interface UploadJournal {
  * A request to S3 that needs a signature. It states an action, not a method, query or object: the signer derives these, so that
  * it cannot be made to sign anything else.
  */
-export interface S3Request {
-  /**
-   * `create` begins an upload, `part` sends a part, `complete` makes the object from the parts, `abort` removes the parts. `head`
-   * checks the completed object, `list` lists the stored parts for resuming.
-   */
-  action: 'create' | 'part' | 'complete' | 'abort' | 'head' | 'list';
-  /** The upload ID; missing for `create` and `head`. */
-  uploadId?: string;
-  /** For `part`: its number, from 1. */
-  partNumber?: number;
-  /** For `list`: parts after this number are listed, from 0. */
-  partNumberMarker?: number;
-}
+export type S3Request =
+  /** `create` begins an upload, `head` checks the completed object. */
+  | { readonly action: 'create' | 'head' }
+  /** `complete` makes the object from the parts, `abort` removes the parts. */
+  | { readonly action: 'complete' | 'abort'; readonly uploadId: string }
+  /** `part` sends the part with this number, from 1. */
+  | { readonly action: 'part'; readonly uploadId: string; readonly partNumber: number }
+  /** `list` lists the stored parts after this number, from 0, for resuming. */
+  | { readonly action: 'list'; readonly uploadId: string; readonly partNumberMarker: number };
 
 /** AWS access keys. */
 export interface S3Keys {
@@ -99,9 +97,9 @@ export interface S3Keys {
   /** The secret access key. */
   secretAccessKey: string;
   /** The session token of temporary keys. */
-  sessionToken?: string;
+  sessionToken?: string | undefined;
   /** The region of the bucket; by default `us-east-1`. */
-  region?: string;
+  region?: string | undefined;
 }
 
 /** Options of `s3Target`: either `sign`, or `url` and `keys`. */
@@ -110,7 +108,7 @@ export type S3Options = Omit<UploadOptions, 'headers'> & {
    * Makes the upload resumable (`resume` of `DiskImage.convert`). Without `resume`, an upload in the journal is aborted when the new
    * one has begun.
    */
-  journal?: UploadJournal;
+  journal?: UploadJournal | undefined;
 } & (
     | {
         /**
@@ -119,12 +117,15 @@ export type S3Options = Omit<UploadOptions, 'headers'> & {
          * does not settle within `timeout`; any other rejection fails the conversion.
          */
         sign: (request: S3Request) => string | URL | Promise<string | URL>;
+        url?: undefined;
+        keys?: undefined;
       }
     | {
         /** The URL of the object. */
         url: string | URL;
         /** In Node only: anyone can read the keys of a page. */
         keys: S3Keys;
+        sign?: undefined;
       }
   );
 

@@ -8,12 +8,12 @@ import { PortTarget } from './port-target.js';
 const MIB = 1 << 20;
 
 /** A target, and the pieces that its calling side has received; `take` replies to the next one. */
-function connect({ ordered = false, holes = false, pieces = 1000 } = {}) {
+function connect({ ascending = false, holes = false, pieces = 1000 } = {}) {
   const { port1, port2 } = new MessageChannel();
   const got: Piece[] = [];
   port1.onmessage = ({ data }) => got.push(data as Piece);
   const take = (failed = false) => port1.postMessage({ failed } satisfies Taken);
-  const target = new PortTarget({ port: port2, ordered, lateStart: 0, holes, pieces });
+  const target = new PortTarget({ port: port2, ascending, lateStart: 0, holes, pieces });
   return { target, got, take, end: () => port1.close() };
 }
 
@@ -66,7 +66,7 @@ describe('in any order', () => {
 
 describe('in order', () => {
   test('contiguous bytes are joined to pieces of 1 MiB, zeros too', async () => {
-    const { target, got, take, end } = connect({ ordered: true });
+    const { target, got, take, end } = connect({ ascending: true });
     await target.write(0, counting(1000));
     await target.hole(1000, MIB - 1500);
     await target.write(MIB - 500, counting(600));
@@ -86,7 +86,7 @@ describe('in order', () => {
   });
 
   test('joins nothing if the target takes holes', async () => {
-    const { target, got, end } = connect({ ordered: true, holes: true });
+    const { target, got, end } = connect({ ascending: true, holes: true });
     await target.write(0, counting(10));
     await target.hole(10, 10);
     await target.write(20, counting(10));
@@ -157,7 +157,7 @@ describe('pieces on their way', () => {
 });
 
 test('settles when all pieces are taken', async () => {
-  const { target, take, end } = connect({ ordered: false, holes: true, pieces: 4 });
+  const { target, take, end } = connect({ ascending: false, holes: true, pieces: 4 });
   await target.write(4096, new Uint8Array(10));
   await target.write(8192, new Uint8Array(10));
   let settled = false;

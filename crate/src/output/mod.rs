@@ -47,7 +47,7 @@ pub struct OutputFormat {
     /// Its options.
     pub options: &'static [FormatOption],
     /// Other options of `qemu-img`, with the only value that Decant writes. They are accepted, but not offered.
-    pub(crate) implied: &'static [&'static [FormatOption]],
+    pub implied: &'static [&'static [FormatOption]],
     /// The options that suit most people, as names and values, if they are not the defaults.
     pub(crate) recommended: &'static [(&'static str, &'static str)],
     /// Whether readers look for a footer at the end of the file, so that nothing may follow the output.

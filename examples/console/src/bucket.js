@@ -15,8 +15,8 @@ export class BucketUpload {
     this.#onSent = onSent;
   }
 
-  get ordered() {
-    return this.#target.ordered;
+  get ascending() {
+    return this.#target.ascending;
   }
 
   /** Removing the parts may take time, and may fail: the conversion waits for the result. */

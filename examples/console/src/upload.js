@@ -8,7 +8,7 @@ const AT_ONCE = 4;
 /** Calls `onSent` with the number of bytes that have arrived. */
 export class Upload {
   /** Requests ascending writes, so that only one part is being filled. */
-  ordered = true;
+  ascending = true;
 
   #name;
   #onSent;

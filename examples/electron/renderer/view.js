@@ -17,8 +17,8 @@ const list = (id, lines) => {
 
 const need = ({ role, name, of }) => `${name}: ${role} of ${of}`;
 
-function option({ name, label, size, refusal }) {
-  const known = size === undefined ? '' : `, ${texts.size(size)}`;
+function option({ name, label, outputSize, refusal }) {
+  const known = outputSize === undefined ? '' : `, ${texts.size(outputSize)}`;
   return Object.assign(new Option(`${label}${known}`, name), { disabled: refusal !== undefined });
 }
 

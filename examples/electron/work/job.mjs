@@ -14,11 +14,11 @@ function described({ info, formats }, path) {
       kind === 'password' ? { kind, of: shownText(of) } : { kind, role, name: shownText(name), of: shownText(of) },
     ),
     safety: safety.map(({ message }) => message),
-    formats: formats.map(({ name, label, extension, size, notices, refusal }) => ({
+    formats: formats.map(({ name, label, extension, outputSize, notices, refusal }) => ({
       name,
       label,
       extension,
-      size,
+      outputSize,
       notices,
       refusal: refusal?.message,
     })),

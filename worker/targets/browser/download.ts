@@ -3,7 +3,7 @@
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
-import type { Notice, Resumable } from '../../public/types.js';
+import type { Notice, SavedProgress } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
 import { copyExpiry } from './copy-lifetime.js';
@@ -80,8 +80,8 @@ export class DownloadTarget implements OutputTarget {
     return this.#output.discard(reason, keep);
   }
 
-  resumable(identity: string): Promise<Resumable> {
-    return this.#output.resumable(identity);
+  savedProgress(identity: string): Promise<SavedProgress> {
+    return this.#output.savedProgress(identity);
   }
 }
 

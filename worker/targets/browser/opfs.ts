@@ -3,7 +3,7 @@
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import { FOLDER } from '../../messages/messages.js';
-import type { Resumable } from '../../public/types.js';
+import type { SavedProgress } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput } from '../claims.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
@@ -78,8 +78,8 @@ export class OpfsTarget implements OutputTarget {
     }
   }
 
-  resumable(identity: string): Promise<Resumable> {
-    return this.#output.resumable(identity);
+  savedProgress(identity: string): Promise<SavedProgress> {
+    return this.#output.savedProgress(identity);
   }
 
   /** Fails early if the output is a source, is a folder, or has a file as its folder. */

@@ -155,7 +155,7 @@ describe('outputs', () => {
       await new Promise(setImmediate);
       files.add(spec.opfs, 'x'.repeat(5));
       files.add(journalName(spec.opfs), `${spec.resume.head}\n5 0\n`);
-      expect((await new StoredOutput('download', 'renamed.qcow2').resumable('it')).guestDone).toBe(5);
+      expect((await new StoredOutput('download', 'renamed.qcow2').savedProgress('it')).guestDone).toBe(5);
       expect((await begin()).output.resumePoint).toEqual({ guest: 5, written: 0 });
     });
 
@@ -188,7 +188,7 @@ describe('outputs', () => {
       await expect(output.discard(cancelled(), true)).rejects.toThrow('progress was saved');
       expect(files.names).toEqual([spec.opfs, journalName(spec.opfs)]);
       await new Promise(setImmediate);
-      expect((await new StoredOutput('download').resumable('it')).guestDone).toBe(5);
+      expect((await new StoredOutput('download').savedProgress('it')).guestDone).toBe(5);
     });
 
     test.each([
@@ -213,11 +213,11 @@ describe('outputs', () => {
     test('reports saved progress, and discards it', async () => {
       leave('a', 5);
       leave('other', 5, { head: 'other' });
-      const kept = await new StoredOutput('download').resumable('it');
+      const kept = await new StoredOutput('download').savedProgress('it');
       expect(kept.guestDone).toBe(5);
       await kept.discard();
       expect(files.names).toEqual(['other', 'other.journal']);
-      expect((await new StoredOutput('download').resumable('it')).guestDone).toBe(0);
+      expect((await new StoredOutput('download').savedProgress('it')).guestDone).toBe(0);
     });
 
     test.each([
@@ -227,7 +227,7 @@ describe('outputs', () => {
         async (output: StoredOutput) => {
           output.file.leave();
           await new Promise(setImmediate);
-          await (await output.resumable('it')).discard();
+          await (await output.savedProgress('it')).discard();
         },
       ],
     ])('says that a file is still there: %s', async (_, give) => {

@@ -4,7 +4,7 @@ import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import { FOLDER, JOURNAL } from '../../messages/messages.js';
 import type { Leftover } from '../../public/types.browser.js';
-import type { Resumable } from '../../public/types.js';
+import type { SavedProgress } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { mostUnsaved } from '../journal-lines.js';
 import { busyError, type ResumePoint, requireSize, resumableError, type Sizes } from '../output-target.js';
@@ -93,7 +93,7 @@ export class StoredOutput {
   }
 
   /** The saved progress of the conversion `identity`. */
-  async resumable(identity: string): Promise<Resumable> {
+  async savedProgress(identity: string): Promise<SavedProgress> {
     const head = this.#head(identity);
     const [best] = await this.#remains(head);
     return {

@@ -578,7 +578,7 @@ describe('a conversion with resume', () => {
     await first.cancel(true).catch(() => {});
     const second = await beginTo(output, { identity: 'another' });
     expect(second.target.resumePoint).toBeUndefined();
-    expect((await second.target.resumable('it')).guestDone).toBe(4096);
+    expect((await second.target.savedProgress('it')).guestDone).toBe(4096);
     await second.commit();
     // The target is complete: files that were left for it are removed.
     expect(readdirSync(folder)).toEqual(['out.raw']);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { DecantError } from '../../errors/errors.js';
 import { fileError, fileReason } from '../../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../../messages/messages.js';
-import type { Notice, Resumable } from '../../public/types.js';
+import type { Notice, SavedProgress } from '../../public/types.js';
 import { deviceSize } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput, outputInUse } from '../claims.js';
@@ -185,7 +185,7 @@ export class PathTarget implements OutputTarget {
     return code === 'disk-full' && journal.flushesApart && (await isLocal(this.#location!.folder));
   }
 
-  async resumable(identity: string): Promise<Resumable> {
+  async savedProgress(identity: string): Promise<SavedProgress> {
     try {
       return await resumableFor(await resolvePath(this.path), identity);
     } catch (thrown) {

@@ -3,7 +3,7 @@
 import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node:fs';
 import { lstat, rename, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Resumable } from '../../public/types.js';
+import type { SavedProgress } from '../../public/types.js';
 import type { ResumePoint } from '../output-target.js';
 import { isOwnedByUser, isUseless, Journal, journalOf, readJournal } from './journal.js';
 import { partialName, resumables } from './partial.js';
@@ -50,7 +50,7 @@ export async function removeUseless(
 }
 
 /** The progress that `takeOver` would resume. */
-export async function resumableFor(location: ResolvedPath, identity: string): Promise<Resumable> {
+export async function resumableFor(location: ResolvedPath, identity: string): Promise<SavedProgress> {
   const left = () => leftFor(location, identity, BigInt(Date.now()) * 1_000_000n);
   const [best] = await left();
   return {

@@ -263,12 +263,12 @@ pub(super) struct LostMessage {
     offset: u64,
     length: u64,
     code: &'static str,
-    reason: &'static str,
+    message: &'static str,
 }
 
 impl From<&Lost> for LostMessage {
     fn from(lost: &Lost) -> Self {
-        Self { offset: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
+        Self { offset: lost.start.0, length: lost.len, code: lost.damage.code(), message: lost.damage.reason() }
     }
 }
 

@@ -64,7 +64,7 @@ struct MapExtent {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
+    message: Option<&'static str>,
 }
 
 impl MapExtent {
@@ -80,7 +80,7 @@ impl MapExtent {
             file: None,
             host_offset: None,
             code: extent.doubt.map(Damage::code),
-            reason: extent.doubt.map(Damage::reason),
+            message: extent.doubt.map(Damage::reason),
         };
         let place_of = |file: FileId| places[usize::from(file.0)];
         match extent.kind {
@@ -98,7 +98,7 @@ impl MapExtent {
             ExtentKind::Lost(damage) => {
                 map.kind = "lost";
                 map.code = Some(damage.code());
-                map.reason = Some(damage.reason());
+                map.message = Some(damage.reason());
             }
         }
         map

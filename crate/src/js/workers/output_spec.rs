@@ -94,7 +94,7 @@ pub(super) struct OutputMessage {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     needs_size: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    size: Option<u64>,
+    output_size: Option<u64>,
     /// The size of sectors that the output states, if its format has a field for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     sector_size: Option<u64>,
@@ -236,7 +236,7 @@ fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> Out
         streamable: layout.as_ref().is_ok_and(|layout| layout.reserved() == 0 || layout.start_is_known()),
         has_footer,
         needs_size,
-        size: known.and_then(|layout| layout.output_size()),
+        output_size: known.and_then(|layout| layout.output_size()),
         sector_size: known.and_then(|layout| layout.sectors()).map(|sectors| sectors.logical),
         notices: match (needs_size, disk_size) {
             (true, DiskSize::Measurable) => vec![measured_first()],
