@@ -142,7 +142,7 @@ test('other functions of the package', () =>
       {
         file: isText,
         format: isText,
-        size: isWhole,
+        outputSize: isWhole,
         virtualSize: isWhole,
         machine: isText,
         hardware: isObject,

@@ -36,7 +36,7 @@ const OPTIONAL_METHODS = ['open', 'hole', 'readBack', 'remove'] as const;
 export class CustomTarget implements OutputTarget {
   /** Read from the target in `claim`, since its getters may throw. */
   #concurrency = 0;
-  #isOrdered = false;
+  #isAscending = false;
   #lateStart = 0;
   readonly #queue: (Piece | Digested)[] = [];
   #underWay = 0;
@@ -80,8 +80,8 @@ export class CustomTarget implements OutputTarget {
   }
 
   /** Whether the target takes bytes in ascending order. Known after `claim`. */
-  get isOrdered(): boolean {
-    return this.#isOrdered;
+  get isAscending(): boolean {
+    return this.#isAscending;
   }
 
   /** Checks the target, and keeps other conversions from it until the end. Fails with `usage`, or as the target has failed. */
@@ -89,8 +89,8 @@ export class CustomTarget implements OutputTarget {
     const { target } = this;
     if (writers.has(target)) throw outputInUse('this target');
     writers.set(target, this);
-    this.#isOrdered = target.ascending === true;
-    this.#concurrency = target.concurrency ?? (this.#isOrdered ? 1 : CONCURRENCY);
+    this.#isAscending = target.ascending === true;
+    this.#concurrency = target.concurrency ?? (this.#isAscending ? 1 : CONCURRENCY);
     this.#checkConcurrency();
     checkAbortTimeout(target.abortTimeout);
     checkOptionalMethods(target);
@@ -102,12 +102,12 @@ export class CustomTarget implements OutputTarget {
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<PortSpec> {
     const { target } = this;
     if (writers.get(target) !== this) await orCancelled(signal, this.claim());
-    const [ascending, lateStart] = [this.#isOrdered, this.#lateStart];
+    const [ascending, lateStart] = [this.#isAscending, this.#lateStart];
     const { virtualSize, outputSize } = sizes;
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
-      ascending: ascending,
+      ascending,
       ...(identity === undefined ? {} : { identity }),
       ...(this.isVerified && { verify: true }),
     };

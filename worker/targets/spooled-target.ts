@@ -45,7 +45,7 @@ export class SpooledTarget implements OutputTarget {
   /** The target is only claimed: it is opened when the size of the output is known. */
   async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
     await this.target.claim();
-    if (!this.target.isOrdered) throw needless();
+    if (!this.target.isAscending) throw needless();
     return this.spool.prepare(sizes, signal);
   }
 
