@@ -283,3 +283,44 @@ test('the API chooses options, and lists those that it recommends', ({ folder })
   expect(JSON.parse(qemuImg('info', '--output=json', join(folder, 'out')))['cluster-size']).toBe(4096);
   qemuImg('compare', join(folder, 'out'), images.kinds());
 });
+
+test('the API takes numbers and switches for options', ({ folder }) => {
+  const uuid = '8d5c4f0e-7a35-4b0c-9d2e-1f6a7b8c9d0e';
+  const same: [format: string, typed: object, texts: Record<string, string>][] = [
+    ['qcow2', { compress: true, cluster_size: 4096, lazy_refcounts: false }, { compress: 'on', cluster_size: '4k' }],
+    ['qcow2', { compress: false, compat: undefined, refcount_bits: 16 }, { compress: 'off' }],
+    ['vdi', { static: true, uuid }, { static: 'on', uuid }],
+    ['ova', { cpus: 4, memory: 1024, uuid, name: 'vm' }, { cpus: '4', memory: '1G', uuid, name: 'vm' }],
+  ];
+  const refused: [format: string, typed: object, message: string][] = [
+    [
+      'qcow2',
+      { lazy_refcounts: true },
+      "'on' is not a valid lazy_refcounts of the output format qcow2; it is always off",
+    ],
+    ['qcow2', { cluster_size: 4097 }, "'4097' is not a valid cluster_size of the output format qcow2"],
+    ['qcow2', { compat: 0.1 }, "'0.1' is not a valid compat of the output format qcow2"],
+    ['ova', { cpus: 1.5 }, "'1.5' is not a valid cpus of the output format ova"],
+    ['raw.gz', { level: 5 }, "The output format raw.gz has no option 'level'"],
+    ['raw.gz', { level: [5] }, "The option 'level' must be a string, a number, true or false"],
+  ];
+  const messages = program<[convert: string, measure: string][]>(
+    `const [image, folder, same, refused] = [await decant.open(args[0]), args[1], ${JSON.stringify(same)}, ${JSON.stringify(refused)}];
+     for (const [at, [format, ...options]] of same.entries())
+       for (const [form, formatOptions] of options.entries()) await image.convert(\`\${folder}/\${at}-\${form}\`, { format, formatOptions });
+     const message = (call) => call.then(() => '', ({ kind, message }) => \`\${kind}: \${message}\`);
+     const messages = [];
+     for (const [format, formatOptions] of refused) messages.push([
+       await message(image.convert(folder + '/refused', { format, formatOptions })),
+       await message(image.measure({ format, formatOptions })),
+     ]);
+     console.log(JSON.stringify(messages));
+     await image.close();`,
+    images.kinds(),
+    folder,
+  );
+  const written = (name: string) => readFileSync(join(folder, name));
+  for (const at of same.keys()) expect(written(`${at}-0`).equals(written(`${at}-1`)), `row ${at}`).toBe(true);
+  for (const [at, [, , expected]] of refused.entries())
+    expect(messages[at]).toEqual([0, 1].map(() => expect.stringContaining(`usage: ${expected}`)));
+});
