@@ -170,10 +170,21 @@ fn typed(option: &FormatOption, is_implied: bool) -> String {
     format!("    /** {about} */\n{line}")
 }
 
+/// The types of the values that are not listed one by one.
+const VALUE_TYPES: &str = "\
+/** The value of an option that is on or off. */
+export type SwitchValue = boolean | 'on' | 'off';
+
+/** The value of an option that is a number. */
+export type NumberValue = number | `${number}`;
+
+/** The value of an option that is a size: a number, in bytes unless the option says otherwise, or with a unit: `64k`. */
+export type SizeValue = NumberValue | `${number}${'k' | 'K' | 'M' | 'G' | 'T'}`;
+";
+
 /// The types of the options of each output.
 fn option_types() -> String {
-    let mut text =
-        format!("{NOTE}\nimport type {{ NumberValue, SizeValue, SwitchValue }} from './types.convert-options.js';\n");
+    let mut text = format!("{NOTE}\n{VALUE_TYPES}");
     text += "\n/** The options of each output format. A call with another value fails with `usage`. */\n";
     text += "export interface OptionsByFormat {\n";
     for format in OUTPUT_FORMATS {

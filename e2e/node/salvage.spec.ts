@@ -63,8 +63,8 @@ for (const [lost, more, tag] of [
 test('programs see by codes why ranges are lost', async ({ folder }) => {
   const image = join(folder, 'image.qcow2');
   writeFileSync(image, damaged(2));
-  const [code, reason] = ['qcow2-compressed-truncated', 'the file ends before a compressed cluster'];
-  const lost = [0, 2].map((at) => ({ offset: at * CLUSTER, length: CLUSTER, code, reason }));
+  const [code, message] = ['qcow2-compressed-truncated', 'the file ends before a compressed cluster'];
+  const lost = [0, 2].map((at) => ({ offset: at * CLUSTER, length: CLUSTER, code, message }));
   await closing(await decant.open(image, { salvage: true }), async (opened) => {
     const mapped = [];
     for await (const extent of opened.map()) if (extent.kind === 'lost') mapped.push(extent);

@@ -3,6 +3,7 @@
 import type { LostCode, OutputFormatName } from '../errors/names.js';
 import type { Waiting } from '../http/http-types.js';
 import type { Network } from './types.contracts.js';
+import type { OptionsByFormat } from './types.format-options.js';
 import type { Notice, Refusal } from './types.info.js';
 
 /** The engine of a conversion: workers with a memory each, or threads that share one memory. */
@@ -73,6 +74,22 @@ export interface OutputFormat {
   readonly notices: readonly Notice[];
   /** Why this disk cannot be converted to the format. */
   readonly refusal?: Refusal;
+}
+
+/** The value of any option of an output format. A number stands for its digits, `true` for `on`, `false` for `off`. */
+export type FormatOptionValue = string | number | boolean;
+
+/** The options of the output format `Format`. Those of a format that is known only when the program runs may have any name. */
+export type FormatOptions<Format extends OutputFormatName = OutputFormatName> = Format extends keyof OptionsByFormat
+  ? OptionsByFormat[Format]
+  : Readonly<Record<string, FormatOptionValue | undefined>>;
+
+/** The output format of a call. */
+export interface FormatChoice<Format extends OutputFormatName = OutputFormatName> {
+  /** The name of one of `DiskImage.formats`; by default `raw`. */
+  format?: Format | undefined;
+  /** The options of the format, by name; `OutputFormat.options` lists them with their values. */
+  formatOptions?: FormatOptions<Format> | undefined;
 }
 
 /**

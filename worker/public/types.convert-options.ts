@@ -1,34 +1,8 @@
 // The public types of a conversion's options.
 
 import type { OutputFormatName, PlaceName } from '../errors/names.js';
-import type { Progress } from './types.conversion.js';
-import type { OptionsByFormat } from './types.format-options.js';
+import type { FormatChoice, Progress } from './types.conversion.js';
 import type { ImageBase } from './types.image.js';
-
-/** The value of an option that is on or off. */
-export type SwitchValue = boolean | 'on' | 'off';
-
-/** The value of an option that is a number. */
-export type NumberValue = number | `${number}`;
-
-/** The value of an option that is a size: a number, in bytes unless the option says otherwise, or with a unit: `64k`. */
-export type SizeValue = NumberValue | `${number}${'k' | 'K' | 'M' | 'G' | 'T'}`;
-
-/** The value of any option of an output format. A number stands for its digits, `true` for `on`, `false` for `off`. */
-export type FormatOptionValue = string | number | boolean;
-
-/** The options of the output format `Format`. Those of a format that is known only when the program runs may have any name. */
-export type FormatOptions<Format extends OutputFormatName = OutputFormatName> = Format extends keyof OptionsByFormat
-  ? OptionsByFormat[Format]
-  : Readonly<Record<string, FormatOptionValue | undefined>>;
-
-/** The output format of a call. */
-export interface FormatChoice<Format extends OutputFormatName = OutputFormatName> {
-  /** The name of one of `DiskImage.formats`; by default `raw`. */
-  format?: Format | undefined;
-  /** The options of the format, by name; `OutputFormat.options` lists them with their values. */
-  formatOptions?: FormatOptions<Format> | undefined;
-}
 
 /** How to convert an image. */
 export interface CommonConvertOptions<Format extends OutputFormatName = OutputFormatName> extends FormatChoice<Format> {

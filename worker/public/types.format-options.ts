@@ -1,6 +1,13 @@
 // Generated from the registries of the core by `npm run registries`: do not edit.
 
-import type { NumberValue, SizeValue, SwitchValue } from './types.convert-options.js';
+/** The value of an option that is on or off. */
+export type SwitchValue = boolean | 'on' | 'off';
+
+/** The value of an option that is a number. */
+export type NumberValue = number | `${number}`;
+
+/** The value of an option that is a size: a number, in bytes unless the option says otherwise, or with a unit: `64k`. */
+export type SizeValue = NumberValue | `${number}${'k' | 'K' | 'M' | 'G' | 'T'}`;
 
 /** The options of each output format. A call with another value fails with `usage`. */
 export interface OptionsByFormat {

@@ -7,12 +7,12 @@ import type {
   DiskDigest,
   DiskRange,
   EngineOptions,
+  FormatChoice,
   LostRange,
   OutputFormat,
   Progress,
   TreeDigest,
 } from './types.conversion.js';
-import type { FormatChoice } from './types.convert-options.js';
 import type { CheckResult, DiskMember, Extent, Info, Layer, StreamedInfo } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
