@@ -27,7 +27,7 @@ vi.mock('decant', async (original) => ({
 /** Resolves to whether the browser's storage has room for a disk. */
 let fits: Held<boolean>;
 /** The result of `targets()` without a size. */
-let kinds: Held<{ name: string; code?: string }[]>;
+let kinds: Held<{ name: string; refusal?: { code: string } }[]>;
 let session: Session;
 let rest: Held;
 const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();

@@ -28,7 +28,7 @@ let room = 0;
 const tried: number[] = [];
 
 /** The result of `targets()` without a size. */
-let kinds: { name: string; code?: string }[] = [];
+let kinds: { name: string; refusal?: { code: string } }[] = [];
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
