@@ -71,11 +71,12 @@ function exitCodeOf({ corruptions, leaks, unchecked }: FileCheck): number {
   return leaks > 0 ? EXIT_LEAKS : 0;
 }
 
-/** Rounds as C does. */
-const PERCENT = new Intl.NumberFormat('en-US', {
-  ...{ minimumFractionDigits: 2, maximumFractionDigits: 2, useGrouping: false },
-  roundingMode: 'halfEven',
-});
+/** Makes a format that rounds as C does. Only where it is needed: it takes 20 ms, which every command would wait for. */
+const percents = () =>
+  new Intl.NumberFormat('en-US', {
+    ...{ minimumFractionDigits: 2, maximumFractionDigits: 2, useGrouping: false },
+    roundingMode: 'halfEven',
+  });
 
 /** The sentences of `qemu-img check`. */
 export function checkText(checked: FileCheck): string[] {
@@ -92,7 +93,8 @@ export function checkText(checked: FileCheck): string[] {
   if (unchecked > 0) lines.push('', `${unchecked} internal errors have occurred during the check.`);
   if (lines.length === 0) lines.push('No errors were found on the image.');
   if (totalClusters > 0 && allocatedClusters > 0) {
-    const share = (part: number, whole: number) => `${PERCENT.format((part * 100) / whole)}%`;
+    const percent = percents();
+    const share = (part: number, whole: number) => `${percent.format((part * 100) / whole)}%`;
     const { fragmentedClusters, compressedClusters } = checked;
     const parts = [
       `${allocatedClusters}/${totalClusters} = ${share(allocatedClusters, totalClusters)} allocated`,
