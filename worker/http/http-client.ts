@@ -8,7 +8,7 @@ import { checkedResponse, checkHttpOptions, milliseconds } from './http-options.
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
 import { underPolicy } from './policy-reports.js';
-import { headersFor, secretsIn } from './request-headers.js';
+import { type HeaderPairs, headersFor, secretsIn } from './request-headers.js';
 import { RequestLimit, RequestSlots } from './request-limit.js';
 import type { Retries } from './retries.js';
 
@@ -52,7 +52,7 @@ interface Hop {
   /** The URL that is requested: the address, or the target of the last redirect. */
   url: URL;
   /** The headers of the caller. */
-  own: Headers;
+  own: HeaderPairs;
   /** The secrets in `own`. */
   secrets: readonly string[];
 }
@@ -93,7 +93,7 @@ export class HttpClient {
     signal.throwIfAborted();
     const ending = new AbortController();
     const clock = new StallTimer(this.#timeout, ending, this.#isTrickling ? this.#timeout : undefined);
-    const hop: Hop = { url: this.address.url, own: new Headers(), secrets: [] };
+    const hop: Hop = { url: this.address.url, own: [], secrets: [] };
     const awaited = pendingRequest(hop, clock);
     this.retries.watch(awaited);
     const stop = () => ending.abort();
@@ -213,11 +213,11 @@ export class HttpClient {
     method: string,
     range: string | undefined,
     url: URL,
-    own: Headers,
+    own: HeaderPairs,
     signal: AbortSignal,
   ): Promise<FetchInit> {
-    const headers = await headersFor(this.address, own, url);
-    if (range !== undefined) headers.set('Range', range);
+    const headers = Object.fromEntries(await headersFor(this.address, own, url));
+    if (range !== undefined) headers.range = range;
     const { credentials } = this.options;
     const redirect = this.#redirectMode(own);
     return { method, headers, signal, cache: 'no-store', redirect, ...(credentials ? { credentials } : {}) };
@@ -249,9 +249,9 @@ export class HttpClient {
   }
 
   /** A browser drops only `Authorization` on a redirect to another origin: with other headers, redirects are refused. */
-  #redirectMode(own: Headers): RequestRedirect {
+  #redirectMode(own: HeaderPairs): RequestRedirect {
     if (this.platform.seesRedirects) return 'manual';
-    return [...own.keys()].every((name) => name === 'authorization') ? 'follow' : 'error';
+    return own.every(([name]) => name === 'authorization') ? 'follow' : 'error';
   }
 }
 

@@ -179,8 +179,8 @@ export const hidesStatus = (cause: unknown): boolean =>
 const SAFELISTED = new Set(['accept', 'accept-language', 'content-language', 'range']);
 
 /** Explains that the browser has shown no response from `origin` to a request of `method` with `headers`. */
-export function corsMessage(origin: string, method: string, headers: Headers): string {
-  const names = [...headers.keys()].filter((name) => !SAFELISTED.has(name));
+export function corsMessage(origin: string, method: string, headers: Iterable<readonly [string, string]>): string {
+  const names = [...headers].map(([name]) => name).filter((name) => !SAFELISTED.has(name));
   const rules = ['send Access-Control-Allow-Origin'];
   const isCustom = names.length > 0;
   if (isCustom || !['GET', 'HEAD', 'POST'].includes(method))

@@ -19,7 +19,8 @@ const plain = (text: string, end: (socket: Socket) => void = () => {}): NetServe
   });
 
 async function read(url: string, init: RequestInit = {}): Promise<Response> {
-  return (await readingFetch())(url, init);
+  const { body, status, statusText, headers } = await (await readingFetch())(url, init);
+  return new Response(body, { status, statusText, headers: [...headers] });
 }
 
 test('headers, statuses and bodies', async () => {

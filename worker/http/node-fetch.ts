@@ -10,7 +10,7 @@ import type { AddressGuard } from './http-client.js';
 import { hidesStatus, networkReason, PROXY_AUTHENTICATION_REQUIRED } from './http-failures.js';
 import type { Fetch } from './http-types.js';
 import { agentFor } from './node-agents.js';
-import { hasNodeFetch, responseOf, responseTo } from './node-response.js';
+import { hasNodeFetch, type ReadableResponse, readableResponse, responseTo } from './node-response.js';
 import { namesProxy, proxyFor } from './proxy-environment.js';
 import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
 import { openSocksTunnel } from './socks-tunnel.js';
@@ -18,21 +18,30 @@ import { openSocksTunnel } from './socks-tunnel.js';
 /** Resolves to the `fetch` for reads: through the proxies in the environment, if there are any. */
 export async function readingFetch(): Promise<Fetch> {
   if (!namesProxy(process.env))
-    return ((url: string | URL, init) => (hasNodeFetch() ? read(url, init) : fetch(url, init))) as Fetch;
+    return ((url: string | URL, init: ReadInit) => (hasNodeFetch() ? read(url, init) : fetch(url, init))) as Fetch;
   return environmentFetch();
 }
 
+/** What `read` takes of a `RequestInit`. */
+interface ReadInit {
+  method?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
 /** Makes a request without a body. Follows no redirect, and leaves the body encoded. */
-async function read(given: string | URL, { method = 'GET', headers, signal }: RequestInit = {}): Promise<Response> {
+async function read(
+  given: string | URL,
+  { method = 'GET', headers, signal }: ReadInit = {},
+): Promise<ReadableResponse> {
   const url = new URL(given);
   const { request, Agent } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   const agent = agentFor(url.protocol, Agent);
   // As Node's own `fetch` sends them: some servers refuse requests without `User-Agent`.
   const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'node' };
-  const all = { ...usual, ...Object.fromEntries(new Headers(headers)) };
-  const sent = request(url, { method, headers: all, agent, ...(signal && { signal }) });
+  const sent = request(url, { method, headers: { ...usual, ...headers }, agent, ...(signal && { signal }) });
   sent.end();
-  return responseOf(await responseTo(sent));
+  return readableResponse(await responseTo(sent));
 }
 
 let proxyFetch: Promise<Fetch> | undefined;

@@ -37,18 +37,59 @@ export function responseTo(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-/** Returns `message` as a `Response`. Its body stays encoded. */
-export function responseOf(message: IncomingMessage): Response {
+/** The headers of a response, with the methods of `Headers` that reads call. */
+class ReceivedHeaders {
+  /** By names in lower case. */
+  readonly #values = new Map<string, string>();
+
+  /** `raw` alternates names and values. */
+  constructor(raw: readonly string[]) {
+    for (let at = 0; at < raw.length; at += 2) {
+      const before = this.get(raw[at]!);
+      const value = raw[at + 1]!;
+      this.#values.set(raw[at]!.toLowerCase(), before === null ? value : `${before}, ${value}`);
+    }
+  }
+
+  get(name: string): string | null {
+    return this.#values.get(name.toLowerCase()) ?? null;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name.toLowerCase());
+  }
+
+  [Symbol.iterator](): Iterator<[string, string]> {
+    return this.#values.entries();
+  }
+}
+
+/** The parts of a `Response` that are read. Node takes 20 ms to load the class. */
+export interface ReadableResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: ReceivedHeaders;
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+/** Returns `message` as a response to a read. Its body stays encoded. */
+export function readableResponse(message: IncomingMessage): ReadableResponse {
   const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = message;
   if (status < LEAST_STATUS || status > MOST_STATUS) {
     message.destroy();
     throw new Error(`the server answered ${status}, which is not a status of HTTP`);
   }
-  const headers = new Headers();
-  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
   const isEmpty = EMPTY.includes(status);
   if (isEmpty) message.resume();
-  return new Response(isEmpty ? null : bodyOf(message), { status, statusText, headers });
+  const headers = new ReceivedHeaders(rawHeaders);
+  return { ok: status < 300, status, statusText, headers, body: isEmpty ? null : bodyOf(message) };
+}
+
+/** Returns `message` as a `Response`. Its body stays encoded. */
+export function responseOf(message: IncomingMessage): Response {
+  const { body, ...init } = readableResponse(message);
+  return new Response(body, { ...init, headers: [...init.headers] });
 }
 
 /** The memory of connections that read into one buffer (`node-agents.ts`): each read overwrites it. */
