@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
+import { isHttp } from '../http/address.js';
 import { prepare } from '../node.js';
 import { type Command, type CommandOf, type ImageCommand, parse } from './arguments.js';
 import { packageVersion } from './bug-report.js';
@@ -130,7 +131,10 @@ const runImageCommand = <Name extends CommandName>(
 /** Starts the workers that the command needs, while files are opened. Ignores errors: opening the image reports them. */
 function startWorkers({ name, image }: ImageCommand, workers: number | undefined): void {
   const size = commandEntry(name).decodes ? sizeOf(image) : 0;
-  prepare({ size, ...(workers !== undefined && { workers }) }).catch(() => {});
+  const start = (size: number) => prepare({ size, ...(workers !== undefined && { workers }) });
+  // A file on a server is opened first, by one worker: the others would delay its first request.
+  const started = isHttp(image) ? start(0).then(() => start(size)) : start(size);
+  started.catch(() => {});
 }
 
 /** The size of a file in bytes; infinite if it is unknown: for a URL, for instance. */
