@@ -1,9 +1,10 @@
 // Requests for images on servers: their number, ranges and timing.
 
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type * as Decant from '../../dist/node.js';
 import { expectSame, images, qemuImg, sparse } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -12,7 +13,8 @@ import { type RemoteFile, serveFile } from '../support/remote.js';
 import { type Fault, PASSING, rangeOf } from '../support/replies.js';
 import { byScope } from '../support/scope.js';
 
-const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
+const PACKAGE = fileURLToPath(new URL('../../dist/node.js', import.meta.url));
+const decant = (await import(PACKAGE)) as typeof Decant;
 
 let remote: RemoteFile | undefined;
 test.afterEach(async () => {
@@ -91,6 +93,21 @@ test('the first data is requested after two round trips', async ({ folder }) => 
   const starts = remote.asked.map((one) => rangeOf(one)!.start);
   expect(starts.slice(0, 3).toSorted((a, b) => a - b)).toEqual([0, ...second]);
   expect(starts[3]).toBeGreaterThanOrEqual(512 << 10);
+});
+
+test('the classes of fetch, which take 20 ms to load, are not loaded', async () => {
+  const before = Buffer.alloc(MIB, 'bytes');
+  remote = await serveFile(before);
+  const program = `
+    const { httpSource } = await import(${JSON.stringify(PACKAGE)});
+    const { signal } = new AbortController();
+    const source = await httpSource(${JSON.stringify(remote.url)});
+    const bytes = await source.read(source.size - 5, 5, { signal });
+    const isLoaded = process.moduleLoadList.some((name) => name.includes('undici'));
+    console.log([String(Buffer.from(bytes)), isLoaded].join());
+  `;
+  const node = promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  expect((await node).stdout).toBe(`${before.subarray(-5)},false\n`);
 });
 
 test('headers are enough for info', async ({ folder }) => {
