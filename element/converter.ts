@@ -19,6 +19,8 @@ import {
 } from './opening/opening-views.js';
 import { Painter } from './picture/painter.js';
 import { placeLane, showTip } from './picture/picture-view.js';
+import { backgroundNews, backgroundView } from './queue/background-view.js';
+import type { Item } from './queue/queue.js';
 import { queueView } from './queue/queue-view.js';
 import { convertingView, doneView, itemResultView } from './saving/conversion-views.js';
 import { readyView } from './saving/ready-view.js';
@@ -146,7 +148,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (this.shadowRoot) this.#focus.remember(this.shadowRoot);
     if (this.#session.state.step !== this.#step) this.linking = this.#session.links.isEdited;
     const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
-    this.#announced.take(warningsOf(this.#session.state, this.#session, isTyping));
+    const { state, queue, texts } = this.#session;
+    this.#announced.take([...warningsOf(state, this.#session, isTyping), ...backgroundNews(queue, texts)]);
     if (changed.has('output')) this.#session.changeOutput(changed.get('output'));
     if (changed.has('texts')) this.#session.useTexts(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
@@ -265,6 +268,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   override render(): TemplateResult {
     const session = this.#session;
     const { state, news, texts } = session;
+    const resultOf = (item: Item) => itemResultView(item, session.queue, state, session);
     return html`
       <div class="element">
         <slot name="header">
@@ -275,7 +279,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         </slot>
         <section class=${state.step === 'empty' ? 'card first' : 'card'} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
-        ${session.queue.isShown ? queueView(session.queue, session, (item) => itemResultView(item, session.queue, state, session)) : nothing}
+        ${backgroundView(session.queue, session, resultOf)}
+        ${session.queue.isShown ? queueView(session.queue, session, resultOf) : nothing}
         ${this.#helpView(state)}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>

@@ -35,7 +35,10 @@ export const fileHandle = (file: File, entry: unknown = file): FileSystemFileHan
     isSameEntry: async (other: { entry?: unknown }) => other.entry === entry,
   }) as unknown as FileSystemFileHandle;
 
-/** A folder with these entries, or one that was moved. An entry that is an error is thrown when it is requested. */
+/**
+ * A folder with these entries, or one that was moved. An entry that is an error is thrown when it is requested. Two handles with the
+ * same `entries` are handles of one folder.
+ */
 export const folderHandle = (
   name: string,
   entries: Record<string, FileSystemFileHandle | FileSystemDirectoryHandle | Error>,
@@ -44,6 +47,8 @@ export const folderHandle = (
   ({
     kind: 'directory',
     name,
+    content: entries,
+    isSameEntry: async (other: { content?: unknown }) => other.content === entries,
     getFileHandle: async (name: string) => {
       const entry = entries[name];
       if (entry === undefined) throw new DOMException('There is no such file', 'NotFoundError');

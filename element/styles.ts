@@ -277,7 +277,7 @@ export const styles = css`
   details + .actions { margin-top: 0; }
   .queue .link { padding-inline: 0; }
   .queue h2 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
-  .queue ol { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
+  .queue :is(ol, ul) { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
   .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: 3em; padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
   .queue li[aria-current] .name { font-weight: var(--decant-weight); }
   .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
@@ -287,6 +287,8 @@ export const styles = css`
   .result { margin: 0 0 0 auto; }
   .result[open] { flex-basis: 100%; }
   .queue .bad + .item-actions { grid-area: 1 / 2; }
+  .background ul { display: grid; gap: calc(var(--decant-space) * 0.5); border: 0; }
+  .background li { padding-inline: calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); background: var(--decant-card); }
   .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
   pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; overflow-wrap: anywhere; }
   .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
@@ -337,6 +339,7 @@ export const styles = css`
     .queue .name + span:has(~ .result) { grid-column: 1 / -1; }
     .result { margin-inline-start: 0; }
     .queue .quiet + .item-actions { grid-area: 1 / 2 / 3; }
+    .background .result:not([open]) { grid-column: 1; }
     .queue button { padding-inline: calc(var(--decant-space) * 0.5); }
   }
 `;

@@ -42,6 +42,10 @@ export interface ResultTexts {
   mayClose: (name: string) => string;
   /** How to stop the browser then. `replaces`: the file `name` was there before. */
   quitToStop: (name: string, replaces: boolean) => string;
+  /** The heading of the files that the browser completes while the element shows something else. */
+  background: string;
+  /** The browser has completed such a file for `seconds`, and probably needs `secondsLeft`. */
+  checking: (seconds: number, secondsLeft: number | undefined) => string;
   cancel: string;
   cancelling: string;
   /** After a cancel while the browser completes a file: the file is removed afterwards. */

@@ -332,6 +332,8 @@ export interface AllTexts extends ResultTexts {
   nameRefused: string;
   /** The typed name is that of a file that the queue has made. */
   nameMade: string;
+  /** The browser checks the file of this name in the background. */
+  nameChecked: string;
   /** The typed name ends in `end`, the extension of another output format; `extension` is that of the chosen one. */
   otherExtension: (end: string, extension: string) => string;
   /** The browser gives `name` to the download, not the name in the text field. */

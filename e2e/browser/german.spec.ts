@@ -2,8 +2,9 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '../support/browser.js';
+import { COMPLETION, closeGate, useGates } from '../support/gates.js';
 import { images } from '../support/images.js';
-import { choose, cutOptions, look } from '../support/page.js';
+import { choose, cutOptions, look, lookAgain } from '../support/page.js';
 
 test.use({ locale: 'de-DE' });
 test.beforeEach(async ({ page }) => {
@@ -46,4 +47,34 @@ test('texts without a German sentence are marked as English', async ({ page }, t
   await expect(page.locator('.bad [lang=en]')).toHaveText(/^The image uses encryption method 9.*\.$/);
   await expect(page.locator('.bad')).toHaveText(/^Das Abbild .* Auf Englisch: The image uses/);
   await look(page, testInfo, 'german-failed');
+});
+
+test.describe('while the browser completes files', () => {
+  useGates();
+
+  test('the first screen with two files in the background', async ({ page }, testInfo) => {
+    // The browser's dialog cannot be driven.
+    await page.evaluate(() => {
+      const picked = async () =>
+        (await navigator.storage.getDirectory()).getDirectoryHandle('picked', { create: true });
+      Object.assign(window, { showDirectoryPicker: picked });
+    });
+    const complete = await closeGate(page, COMPLETION);
+    for (const image of [images.states(), images.kinds()]) {
+      await choose(page, image);
+      await page.getByRole('radio', { name: 'In einen Ordner' }).check();
+      await page.getByRole('button', { name: 'Konvertieren', exact: true }).click();
+      await page.getByRole('button', { name: 'Noch ein Abbild konvertieren' }).click();
+    }
+    const cards = page.getByRole('region', { name: 'Im Hintergrund' }).getByRole('listitem');
+    await expect(cards).toContainText(['der Browser prüft die Datei: bisher', 'der Browser prüft die Datei: bisher']);
+    await look(page, testInfo, 'german-background');
+    await cards.first().getByRole('button', { name: 'Abbrechen' }).click();
+    await complete();
+    await expect(cards).toContainText([
+      'Abgebrochen. Nichts ist zurückgeblieben.',
+      'gespeichert als kinds.raw in picked',
+    ]);
+    await lookAgain(page, testInfo, 'german-background-ended');
+  });
 });

@@ -53,15 +53,18 @@ export const noticesInList = (item: Item, controls: Pick<Controls, 'opening' | '
   isShownAbove(item, controls) ? [] : (item.notices ?? []);
 
 /** Whether the person can open an image that has failed. */
-const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;
+export const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;
 
 function failedActions(id: number, name: string, remedies: Remedy[], controls: Controls): TemplateResult {
+  return html`<span class="item-actions">${failedButtons(id, name, remedies, controls)}</span>`;
+}
+
+/** The buttons that open an image again that has failed. */
+export function failedButtons(id: number, name: string, remedies: Remedy[], controls: Controls): TemplateResult {
   const { queued } = controls.texts;
   return html`
-    <span class="item-actions">
       <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => controls.openNext(id)}>${queued.open}</button>
       ${remedies.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => controls.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
-    </span>
   `;
 }
 

@@ -4,8 +4,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { inputNamed } from '../element.test-support.js';
 import { type Bundle, labelOf } from '../files/bundle.js';
 import { beginOpening, type Opening } from '../files/opening.js';
-import type { Remedy } from '../steps/state.js';
-import { type Finished, type Made, Queue } from './queue.js';
+import type { Remedy, Step } from '../steps/state.js';
+import { type Finished, type Item, type Made, Queue } from './queue.js';
 
 const bundle = (name: string): Bundle => ({ top: inputNamed(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
@@ -303,4 +303,71 @@ test('all images follow the way of the first one, or of the one for which the pe
   expect(queue.wayBeside(c!)).toBe('download');
   queue.clear();
   expect(queue.wayBeside(c!)).toBeUndefined();
+});
+
+/** Takes `name`, and leaves its file to the browser. */
+function leave(name: string): Item {
+  queue.addFirst([bundle(name)]);
+  queue.take();
+  const state = { step: 'converting', target: { kind: 'host', name: `${name}.raw` } } as Step<'converting'>;
+  return queue.leaveToBrowser({ state, virtualSize: 5, cancel: () => {}, end: () => {} })!;
+}
+
+const inBackground = () => queue.inBackground.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
+
+test.each([
+  ['new images', () => queue.addFirst([bundle('c')]), ['c waiting']],
+  ['the next image', () => queue.take(), []],
+  ['the first screen', () => queue.begin(), []],
+  ['the first screen with a queue', () => queue.leave(), []],
+] as const)('what is left to the browser stays, and is not in the list: %s', (_, act, list) => {
+  const first = leave('a');
+  leave('b');
+  queue.finish('saved', madeAs('a.raw'), false, [], first);
+  act();
+  expect(inBackground()).toEqual(['a done', 'b checking']);
+  expect(rows(queue)).toEqual(list);
+  expect(queue.isShown).toBe(list.length > 0);
+});
+
+test('the files that the browser checks are taken until they end', () => {
+  const item = leave('a');
+  expect(queue.taken).toEqual([{ file: 'a.raw', virtualSize: 5 }]);
+  queue.begin();
+  expect(queue.taken).toHaveLength(1);
+  queue.fail('It is full', beginOpening(item.bundle), [], item);
+  expect(queue.taken).toEqual([]);
+});
+
+test('what is left to the browser is no result of the queue, but has its commands with the other disks', () => {
+  const whole = inputNamed('machine.ova');
+  const disk = (number: number): Bundle => ({
+    ...bundle('machine.ova'),
+    top: whole,
+    disk: { number, name: `${number}` },
+  });
+  queue.add([1, 2, 3].map(disk));
+  queue.take();
+  const first = queue.leaveToBrowser({
+    state: {} as Step<'converting'>,
+    virtualSize: 5,
+    cancel: () => {},
+    end: () => {},
+  })!;
+  for (const file of ['2.raw', '3.raw']) {
+    queue.take();
+    queue.finish('saved', madeAs(file, 'proxmox'), false);
+  }
+  expect(queue.overall).toEqual({ done: 2, all: 2, failed: [], damaged: [] });
+  const made = queue.finish('saved', madeAs('1.raw', 'proxmox'), false, [], first);
+  expect(made.map(({ file }) => file)).toEqual(['1.raw', '2.raw', '3.raw']);
+  expect(queue.overall).toMatchObject({ done: 2, all: 2 });
+});
+
+test('a failure in the background that is opened again is in the list again', () => {
+  const item = leave('a');
+  expect(queue.take(item.id)).toBeUndefined();
+  queue.fail('It is full', beginOpening(item.bundle), [], item);
+  queue.take(item.id);
+  expect([rows(queue), inBackground()]).toEqual([['a current'], []]);
 });

@@ -19,12 +19,24 @@ export interface Made {
   result: Finished;
 }
 
+/** A conversion whose file the browser checks while the element shows something else. */
+export interface Background {
+  /** What the element would show of it. */
+  state: Step<'converting'>;
+  /** The size of the disk. */
+  virtualSize: number;
+  /** Cancels it for the person. */
+  cancel(): void;
+  /** Ends it because the element is being removed. */
+  end(): void;
+}
+
 const placeOf = ({ result }: Made): string | undefined => result.destination?.name;
 
 export interface Item {
   id: number;
   bundle: Bundle;
-  status: 'waiting' | 'current' | 'done' | 'failed';
+  status: 'waiting' | 'current' | 'checking' | 'done' | 'failed';
   /** The result in words; empty until there is one. */
   outcome: string;
   /** The person's answers, if it was opened before. */
@@ -39,7 +51,13 @@ export interface Item {
   isDamaged?: boolean;
   /** Whether it was moved to the end, because it needs an answer. */
   isPostponed?: boolean;
+  /** Its conversion, if it was left to the browser. The item is a card of its own then, also with its result. */
+  background?: Background;
 }
+
+type BackgroundItem = Item & Required<Pick<Item, 'background'>>;
+
+const isInBackground = (item: Item): item is BackgroundItem => item.background !== undefined;
 
 /** Whether an item is that of `bundle`, or of several disks with it. */
 const isOf = ({ bundle: whole }: Item, bundle: Bundle): boolean =>
@@ -52,13 +70,24 @@ export class Queue {
   #way: { way: Way; of: Bundle } | undefined;
   #nextId = 0;
 
+  /** The images of the list: not those in the background. */
   get items(): readonly Item[] {
-    return this.#items;
+    return this.#items.filter((item) => !isInBackground(item));
+  }
+
+  /** The images whose files the browser checks in the background, until the person dismisses their results. */
+  get inBackground(): readonly BackgroundItem[] {
+    return this.#items.filter(isInBackground);
+  }
+
+  /** The conversions in the background that have not ended. */
+  get checks(): Background[] {
+    return this.inBackground.flatMap(({ status, background }) => (status === 'checking' ? background : []));
   }
 
   /** Whether it contains more than the image that is shown. */
   get isShown(): boolean {
-    return this.#items.length > 1 || this.waiting.length > 0;
+    return this.items.length > 1 || this.waiting.length > 0;
   }
 
   get waiting(): Item[] {
@@ -69,9 +98,10 @@ export class Queue {
     return this.#items.find(({ status }) => status === 'current');
   }
 
-  /** The disks that it has made: the files of the next ones get other names. */
-  get made(): readonly MadeDisk[] {
-    return this.#made;
+  /** The files that it has made, and those in the background: the files of the next disks get other names. */
+  get taken(): readonly Pick<MadeDisk, 'file' | 'virtualSize'>[] {
+    const checked = this.checks.map(({ state, virtualSize }) => ({ file: state.target.name, virtualSize }));
+    return [...this.#made, ...checked];
   }
 
   get madeFiles(): string[] {
@@ -103,7 +133,7 @@ export class Queue {
   /** Adds images before the waiting ones. Removes earlier results. */
   addFirst(bundles: Bundle[]): void {
     const { waiting } = this;
-    this.#items = this.#items.filter(({ status }) => status === 'current');
+    this.#items = this.#items.filter((item) => item.status === 'current' || isInBackground(item));
     this.add(bundles);
     this.#items.push(...waiting);
   }
@@ -120,8 +150,9 @@ export class Queue {
       current.status = 'waiting';
       if (opening && isOf(current, opening.bundle)) current.opening = opening;
     }
-    if (item) Object.assign(item, { status: 'current', outcome: '' });
-    return item;
+    if (!item) return undefined;
+    delete item.background;
+    return Object.assign(item, { status: 'current' as const, outcome: '' });
   }
 
   /** Moves the current item to the end, if others wait that were not moved. Returns whether there are any. */
@@ -135,16 +166,15 @@ export class Queue {
 
   /** How many images were converted, and how many have a result. */
   get results(): { done: number; all: number } {
-    const count = (wanted: Item['status']) => this.#items.filter(({ status }) => status === wanted).length;
+    const count = (wanted: Item['status']) => this.items.filter(({ status }) => status === wanted).length;
     return { done: count('done'), all: count('done') + count('failed') };
   }
 
   /** The results, if several images have one and no other image is left. */
   get overall(): Overall | undefined {
     const { done, all } = this.results;
-    if (all < 2 || all < this.#items.length) return undefined;
-    const named = (isNamed: (item: Item) => boolean) =>
-      this.#items.filter(isNamed).map(({ bundle }) => labelOf(bundle));
+    if (all < 2 || all < this.items.length) return undefined;
+    const named = (isNamed: (item: Item) => boolean) => this.items.filter(isNamed).map(({ bundle }) => labelOf(bundle));
     const failed = named(({ status }) => status === 'failed');
     return { done, all, failed, damaged: named(({ isDamaged }) => isDamaged ?? false) };
   }
@@ -174,7 +204,7 @@ export class Queue {
   /** The current item and the other disks of its archive or machine, in the order of the archive or machine. */
   get #disks(): Item[] {
     const top = this.#current?.bundle.top;
-    const disks = this.#items.filter(({ bundle }) => bundle.top === top && bundle.disk);
+    const disks = this.items.filter(({ bundle }) => bundle.top === top && bundle.disk);
     return disks.toSorted((one, other) => byNumber(one.bundle, other.bundle));
   }
 
@@ -205,14 +235,27 @@ export class Queue {
       .map(({ bundle, opening = beginOpening(bundle) }) => opening);
   }
 
-  /**
-   * Records that `made` was made of the current item. Returns the disks of `madeWith`. `notices` are sentences about the result.
-   */
-  finish(outcome: string, made: Made, isDamaged: boolean, notices: string[] = []): MadeDisk[] {
-    this.#made.push(made.disk);
+  /** Moves the current item to the background, where `background` ends its conversion. Returns the item. */
+  leaveToBrowser(background: Background): Item | undefined {
     const current = this.#current;
-    this.#settle({ status: 'done', outcome, made, isDamaged, notices });
-    return current ? this.madeWith(current) : [];
+    return current && Object.assign(current, { status: 'checking' as const, background });
+  }
+
+  /**
+   * Records that `made` was made of `item`, by default the current one. Returns the disks of `madeWith`. `notices` are sentences
+   * about the result.
+   */
+  finish(
+    outcome: string,
+    made: Made,
+    isDamaged: boolean,
+    notices: string[] = [],
+    item: Item | undefined = this.#current,
+  ): MadeDisk[] {
+    this.#made.push(made.disk);
+    if (!item) return [];
+    Object.assign(item, { status: 'done', outcome, made, isDamaged, notices });
+    return this.madeWith(item);
   }
 
   /**
@@ -226,34 +269,34 @@ export class Queue {
       .flatMap(({ made: other }) => (made && other && placeOf(other) === placeOf(made) ? [other.disk] : []));
   }
 
-  /** Records that the current item has failed. `opening` opens it again. */
-  fail(outcome: string, opening: Opening, remedies: Remedy[]): void {
-    this.#settle({ status: 'failed', outcome, opening, remedies });
-  }
-
-  #settle(result: Partial<Item>): void {
-    for (const item of this.#items) if (item.status === 'current') Object.assign(item, result);
+  /** Records that `item`, by default the current one, has failed. `opening` opens it again. */
+  fail(outcome: string, opening: Opening, remedies: Remedy[], item: Item | undefined = this.#current): void {
+    if (item) Object.assign(item, { status: 'failed', outcome, opening, remedies });
   }
 
   /** Makes the item of `bundle`, or the one with its disk, the current item again. */
   resume(bundle: Bundle): void {
-    const item = this.#items.find((item) => isOf(item, bundle));
+    const item = this.items.find((item) => isOf(item, bundle));
     if (item) Object.assign(item, { status: 'current', outcome: '' });
   }
 
-  /** Removes the current item and the results: only waiting images stay. */
+  /** Removes the current item and the results: only images that wait or are in the background stay. */
   leave(): void {
-    this.#items = this.waiting;
+    this.#items = this.#items.filter((item) => item.status === 'waiting' || isInBackground(item));
   }
 
   /** Does what `leave` does. If nothing waits, the next images are another queue, which may use all names again. */
   begin(): void {
     this.leave();
-    if (this.#items.length === 0) this.clear();
+    if (this.items.length === 0) this.#forget();
   }
 
   clear(): void {
     this.#items = [];
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#made = [];
     this.#way = undefined;
   }

@@ -176,7 +176,7 @@ export class Chooser implements SaveChoices {
     });
     if (selection.way) this.queue.lead(selection.way, opening.bundle);
     const sources = sourcesOf(opening).map(({ file }) => file.name);
-    const made = this.queue.made.map(({ file, virtualSize }) => ({ file, size: sizeInName(virtualSize) }));
+    const made = this.queue.taken.map(({ file, virtualSize }) => ({ file, size: sizeInName(virtualSize) }));
     const diskSize = others.length > 0 ? undefined : (before?.size ?? image.info.virtualSize);
     const suggested = () =>
       suggestName(nameForOutput(opening, image.info), output.extension, sources, made, sizeInName(diskSize));

@@ -4,7 +4,14 @@ import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Item, Queue } from '../queue/queue.js';
 import { overallHead, overallView } from '../queue/queue-view.js';
-import { finishingHint, savingText, standstill, verifiedText, workTitle } from '../steps/announcement.js';
+import {
+  canLeaveToBrowser,
+  finishingHint,
+  savingText,
+  standstill,
+  verifiedText,
+  workTitle,
+} from '../steps/announcement.js';
 import { facts, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame, type Head } from '../steps/frame.js';
@@ -31,7 +38,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
     </p>
     ${waitingView(controls) ?? (stands ? noticeView(stands) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>
-    <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(controls) : nothing}</div>
+    <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canLeaveToBrowser(state) ? leaveButton(controls) : nothing}${canAskToNotify() ? notifyButton(controls) : nothing}</div>
   `;
   return frame(state, texts, { text: workTitle(state, texts), name: state.name }, body);
 }
@@ -42,6 +49,10 @@ function placeToBe(target: Target, texts: AllTexts): string {
   if (target.kind === 'folder') return texts.toFolder(target.folder.name);
   return texts.toWay[target.kind === 'dialog' ? 'dialog' : 'download'];
 }
+
+/** The button that starts with another image while the browser completes the file. */
+const leaveButton = (controls: Controls) =>
+  html`<button class="primary" part="button primary" @click=${() => controls.leaveToBrowser()}>${controls.imagesWaiting > 0 ? controls.texts.next.next : controls.texts.convertAnother}</button>`;
 
 const notifyButton = (controls: Controls) =>
   html`<button class="link more" part="button link" @click=${() => controls.askToNotify()}>${controls.texts.notify}</button>`;

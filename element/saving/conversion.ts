@@ -1,6 +1,8 @@
-// One conversion of the image that is shown: from its start until its result or its failure is shown.
+// One conversion of the image that is shown: from its start until its result or its failure is shown. While the browser checks the
+// file, the conversion can move to the background: then it has its own images, and no longer depends on the turn.
 
 import {
+  type AnyImage,
   type ConvertResult,
   DecantError,
   type Leftover,
@@ -8,17 +10,19 @@ import {
   type Output,
   type Progress,
   type SavedProgress,
+  shownText,
 } from 'decant';
-import { fail } from '../failures/failure.js';
+import { fail, remediesAfter } from '../failures/failure.js';
 import { describeRemains, type StoredRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
 import type { Opening } from '../files/opening.js';
-import type { Queue } from '../queue/queue.js';
-import { isTooLateToCancel } from '../steps/announcement.js';
+import type { Item, Queue } from '../queue/queue.js';
+import { canLeaveToBrowser, isTooLateToCancel } from '../steps/announcement.js';
 import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
 import { noticesOf } from '../steps/warnings.js';
-import { guardWork } from '../ways/busy-tab.js';
+import { sentence } from '../texts/wording.js';
+import { guardWork, notify } from '../ways/busy-tab.js';
 import { diskChange, fileLength, imagesIn, isVerified, knownSize, takesHours, totalSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
@@ -39,6 +43,7 @@ const NO_PROGRESS = {
   speed: undefined,
   silence: 0,
   stalled: 0,
+  finishing: undefined,
   waiting: undefined,
 };
 
@@ -53,7 +58,18 @@ type Shown = Pick<Step<'converting'>, 'name' | 'target' | 'picture' | 'destinati
 
 export class Conversion {
   readonly #turn: AbortSignal;
+  /** Aborted by the person. */
   readonly #cancel = new AbortController();
+  /** Aborted if the turn ends, unless the conversion is in the background; and if the element is being removed. */
+  readonly #end = new AbortController();
+  /** The item of a conversion in the background. */
+  #item: Item | undefined;
+  /** The images of a conversion in the background. */
+  #images: AnyImage[] = [];
+  #moveToBackground = () => {};
+  readonly #inBackground = new Promise<void>((resolve) => {
+    this.#moveToBackground = resolve;
+  });
   /** Whether the person has cancelled when the file could no longer be stopped. */
   #isTooLate = false;
   readonly #start = performance.now();
@@ -78,6 +94,7 @@ export class Conversion {
     const { picture, contents } = survey;
     if (picture) picture.done = new Uint8Array();
     this.#turn = screen.turn;
+    this.#turn.addEventListener('abort', () => this.#item ?? this.#end.abort());
     this.#opening = screen.opening;
     this.#environment = chooser.environment;
     this.#method = methodOf(target);
@@ -90,15 +107,55 @@ export class Conversion {
     return this.ready.image.info.name ?? this.#shown.name;
   }
 
+  /** What is shown, or would be if the conversion were not in the background. */
+  get #state(): Step<'converting'> | undefined {
+    return this.#item ? this.#item.background?.state : this.screen.at('converting');
+  }
+
   cancel(): void {
-    const converting = this.screen.at('converting');
+    const state = this.#state;
+    if (!state || state.cancelling) return;
+    if (this.#item?.background) this.#item.background.state = { ...state, cancelling: true };
+    else this.screen.update(this.#turn, 'converting', { cancelling: true });
     // The file will be complete: if it is verified, that is done to the end.
-    if (converting && isTooLateToCancel(converting)) this.#isTooLate = true;
+    if (isTooLateToCancel(state)) this.#isTooLate = true;
     else this.#cancel.abort();
   }
 
-  /** Converts, and shows the progress and the result. */
-  async run(): Promise<void> {
+  /** Moves to the background if the browser takes long to complete the file. Returns whether it does. */
+  leaveToBrowser(): boolean {
+    const state = this.#state;
+    if (!state || this.#item || !canLeaveToBrowser(state)) return false;
+    this.#item = this.queue.leaveToBrowser({
+      state,
+      virtualSize: totalSize(imagesIn(this.ready)),
+      cancel: () => this.cancel(),
+      end: () => this.#leave(),
+    });
+    if (!this.#item) return false;
+    this.#images = this.screen.handOver();
+    this.#moveToBackground();
+    return true;
+  }
+
+  /** Ends a conversion in the background, as the end of its turn would. */
+  #leave(): void {
+    this.#end.abort();
+    this.#closeImages();
+  }
+
+  #closeImages(): void {
+    // It fails only if a worker has died, and then nothing is left to close.
+    for (const image of this.#images) image.close().catch(() => {});
+    this.#images = [];
+  }
+
+  /** Converts, and shows the progress and the result. Resolves at the end, or when the conversion moves to the background. */
+  run(): Promise<void> {
+    return Promise.race([this.#run(), this.#inBackground]);
+  }
+
+  async #run(): Promise<void> {
     // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
     const start = { ...this.#shown, phase: 'converting', ...NO_PROGRESS, cancelling: false } as const;
     this.ready.digest?.cancel?.();
@@ -117,12 +174,13 @@ export class Conversion {
       clearInterval(this.#ticking);
       release();
       this.#forgetFile();
+      this.#closeImages();
     }
   }
 
   async #convert(): Promise<void> {
     const { image, output: format } = this.ready;
-    const ended = AbortSignal.any([this.#turn, this.#cancel.signal]);
+    const ended = AbortSignal.any([this.#end.signal, this.#cancel.signal]);
     const disk = { info: image.info, format, name: this.target.name };
     const { output, signal, taken } = await outputAt(this.target, disk, ended, this.screen);
     this.#hasBegun = true;
@@ -134,7 +192,7 @@ export class Conversion {
     // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
     if (!format.compressed && !this.#environment?.isRemote) learn(this.#method, result, meter.dataDone);
     this.screen.host.emit('decant-done', result);
-    if (!this.#turn.aborted) this.#finish(result, meter);
+    if (!this.#end.signal.aborted) this.#finish(result, meter);
   }
 
   /** Measures the progress. `taken` counts the bytes of a stream that the browser has taken. */
@@ -163,7 +221,8 @@ export class Conversion {
     const onProgress = (progress: Progress) => {
       meter.update(progress);
       if (picture) picture.done = progress.cells;
-      this.screen.host.emit('decant-progress', progress);
+      // A page takes progress as that of the image that is shown.
+      if (!this.#item) this.screen.host.emit('decant-progress', progress);
     };
     const passesInOrder = this.#method === 'streamed' || this.#method === 'host';
     const result = await image.convert(output, {
@@ -186,11 +245,15 @@ export class Conversion {
   }
 
   #showProgress(meter: ProgressMeter): void {
-    const cancelling = this.screen.at('converting')?.cancelling ?? false;
+    const cancelling = this.#state?.cancelling ?? false;
     const phase = SHOWN_PHASES[meter.phase] ?? 'converting';
     // The browser completes the file even without this tab, and the person may close it.
     if (phase === 'finishing' && this.#shown.takesHours) this.#forgetFile();
-    this.screen.send(this.#turn, 'progressed', { ...this.#shown, phase, ...meter.read(), cancelling });
+    const fields = { ...this.#shown, phase, ...meter.read(), cancelling };
+    if (this.#item?.background) {
+      this.#item.background.state = { step: 'converting', ...fields };
+      this.screen.refresh();
+    } else this.screen.send(this.#turn, 'progressed', fields);
   }
 
   /** Records the result in the queue, and shows it. */
@@ -202,7 +265,6 @@ export class Conversion {
     const { contents } = this.#shown;
     const file = this.target.name;
     const disk = { file, format: output.name, outputSize, virtualSize, machine, hardware, contents };
-    this.screen.news = '';
     const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
     const outcome = [texts.queued.saved(this.target, outputSize), ...lost].join('. ');
     const notices = noticesOf(result, texts);
@@ -218,6 +280,13 @@ export class Conversion {
       seconds: (performance.now() - this.#start) / 1000,
       copying: rates && predict(rates, this.#method, outputSize, meter.dataDone).copying,
     };
+    if (this.#item) {
+      const late = finished.tooLate ? [texts.wasTooLate] : [];
+      this.queue.finish(outcome, { disk, result: finished }, lostBytes > 0, [...late, ...notices], this.#item);
+      this.#tellEnd(`${texts.done}: ${shownText(file)}`, outcome);
+      return;
+    }
+    this.screen.news = '';
     const made = this.queue.finish(outcome, { disk, result: finished }, lostBytes > 0, notices);
     const startOf = (number: number) => totalSize(imagesIn(this.ready).slice(0, number - 1));
     for (const range of result.lost) picture?.lose({ ...range, offset: startOf(range.disk ?? 1) + range.offset });
@@ -229,24 +298,47 @@ export class Conversion {
     this.#turn.addEventListener('abort', () => clearTimeout(timer));
   }
 
+  /** Shows the end of a conversion in the background, and notifies the person. */
+  #tellEnd(title: string, text: string): void {
+    this.screen.refresh();
+    notify(title, text, (performance.now() - this.#start) / 1000);
+  }
+
   async #fail(thrown: unknown): Promise<void> {
     const { screen, target } = this;
     const { texts } = screen;
     const { name } = this.#shown;
-    const isCancelled = this.#cancel.signal.aborted || this.#turn.aborted;
+    const isCancelled = this.#cancel.signal.aborted || this.#end.signal.aborted;
     const error = isCancelled && !this.#hasBegun ? new DecantError('cancelled', texts.cancelled) : asError(thrown);
     // A folder that has failed is not proposed again.
     if (target.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
     if (this.#opening && target.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
     const rest = await storedRemains(target, error, isCancelled, this.#imageName);
-    if (this.#turn.aborted) {
+    if (this.#end.signal.aborted) {
       // The element has left the page and shows nothing.
       screen.host.emit('decant-error', error);
       return;
     }
-    screen.news = '';
     const remains = this.#hasBegun ? describeRemains(target, rest, texts) : Promise.resolve(texts.nothingLeft);
+    if (this.#item) {
+      await this.#failInBackground(error, remains, this.#item);
+      return;
+    }
+    screen.news = '';
     await fail(screen, this.queue, this.#turn, error, texts.notConverted(name), remains);
+  }
+
+  /** Shows in the card of `item` why the conversion has failed. `describing` resolves to a sentence about the remains of the output. */
+  async #failInBackground(error: DecantError, describing: Promise<string | undefined>, item: Item): Promise<void> {
+    const { screen } = this;
+    const { texts } = screen;
+    const opening = this.#opening!;
+    screen.host.emit('decant-error', error);
+    const [remains, remedies] = await Promise.all([describing, remediesAfter(error, opening, this.#end.signal)]);
+    const isCancelled = error.kind === 'cancelled';
+    const outcome = [isCancelled ? sentence(texts.cancelled) : texts.failure(error), remains].filter(Boolean).join(' ');
+    this.queue.fail(outcome, opening, remedies, item);
+    this.#tellEnd(isCancelled ? texts.cancelled : texts.notConverted(this.#shown.name), outcome);
   }
 }
 

@@ -279,7 +279,10 @@ test('reading the result back continues where the conversion ended', () => {
     meter.update(progressAt(4));
     set(5);
     meter.update({ ...progressAt(4), phase: 'finalizing' });
-    const converted = meter.read().share;
+    expect(meter.read().finishing).toBe(0);
+    set(6);
+    const { share: converted, finishing } = meter.read();
+    expect(finishing).toBe(1);
     expect(converted).toBeGreaterThan(0);
     expect(converted).toBeLessThanOrEqual(0.9);
     const verifying = { ...progressAt(4), phase: 'verifying', bytesPerSecond: 2e9 } as const;

@@ -50,6 +50,8 @@ interface ProgressNow {
   silence: number;
   /** The seconds since the last progress, unless the browser completes the file, which reports none. */
   stalled: number;
+  /** The seconds since the browser began to complete the file; `undefined` before. */
+  finishing: number | undefined;
   /** The server that is waited for. */
   waiting: Progress['waiting'];
 }
@@ -110,11 +112,15 @@ export class ProgressMeter {
     const { waiting, network } = this.#progress ?? {};
     const silence = network?.silence ?? 0;
     const stalled = this.#finishing === undefined ? now - this.#moved : 0;
-    const common = { share: this.#share, silence, stalled, waiting };
+    const common = { share: this.#share, silence, stalled, finishing: this.#finishingFor(now), waiting };
     // Nobody knows how long the wait takes.
     if (waiting || silence >= SILENT || stalled >= STALLED)
       return { ...common, secondsLeft: undefined, speed: undefined };
     return { ...common, secondsLeft, speed: this.speed(now) };
+  }
+
+  #finishingFor(now: number): number | undefined {
+    return this.#finishing === undefined ? undefined : now - this.#finishing;
   }
 
   #grow(share: number): void {
@@ -129,7 +135,7 @@ export class ProgressMeter {
       this.#grow(from.share + ((1 - from.share) * (fraction - from.fraction)) / (1 - from.fraction));
     const silence = network?.silence ?? 0;
     const stalled = now - this.#moved;
-    const common = { share: this.#share, silence, stalled, waiting };
+    const common = { share: this.#share, silence, stalled, finishing: this.#finishingFor(now), waiting };
     if (waiting || silence >= SILENT || stalled >= STALLED)
       return { ...common, secondsLeft: undefined, speed: undefined };
     return { ...common, secondsLeft, speed: bytesPerSecond > 0 ? bytesPerSecond : undefined };

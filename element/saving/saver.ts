@@ -20,7 +20,7 @@ import { diskChange, fileLength, imagesIn, isTooSmall, takesHours, type Way } fr
 import { quickFormat } from '../ways/destinations.js';
 import type { Chooser } from './chooser.js';
 import { Conversion } from './conversion.js';
-import { keptDownload } from './target.js';
+import { isSameTarget, keptDownload } from './target.js';
 
 /** Finds the kept part of a download of the image in some format, that of the proposed output first. */
 async function keptAmong(ready: Step<'ready'>): Promise<{ output: OutputFormat; kept: SavedProgress } | undefined> {
@@ -152,10 +152,12 @@ export class Saver {
   }
 
   cancel(): void {
-    const converting = this.screen.at('converting');
-    if (!converting || converting.cancelling) return;
-    this.screen.update(this.screen.turn, 'converting', { cancelling: true });
-    this.#conversion?.cancel();
+    if (this.screen.at('converting')) this.#conversion?.cancel();
+  }
+
+  /** Lets the browser complete the file in the background. Returns whether it does. */
+  leaveToBrowser(): boolean {
+    return this.#conversion?.leaveToBrowser() ?? false;
   }
 
   /** Converts the image that is shown to `target`, and shows the progress and the result. */
@@ -181,7 +183,9 @@ export class Saver {
     const { name } = ready;
     if (way === 'dialog') {
       const handle = await this.#pickFile(turn, name, ready.output);
-      return handle && { kind: 'dialog', handle, name: handle.name };
+      if (!handle) return undefined;
+      const target: Target = { kind: 'dialog', handle, name: handle.name };
+      return (await this.#isChecked(turn, target)) ? undefined : target;
     }
     if (way === 'folder') {
       const folder = ready.folder ?? (await this.#pickFolder(turn));
@@ -208,14 +212,23 @@ export class Saver {
     return method === 'streamed' ? { kind: 'streamed', name } : { kind: 'stored', name, kept };
   }
 
+  /** Whether the browser checks the file at `target` in the background. If so, says so. */
+  async #isChecked(turn: AbortSignal, target: Target): Promise<boolean> {
+    const same = await Promise.all(this.queue.checks.map(({ state }) => isSameTarget(state.target, target)));
+    if (!same.includes(true)) return false;
+    this.chooser.refuseName(turn, problem(this.screen.texts.nameChecked));
+    return true;
+  }
+
   /** Whether `folder` has no file called `name`. If there is one, asks the person what to do. */
   async #isFree(turn: AbortSignal, folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+    if (await this.#isChecked(turn, { kind: 'folder', folder, name, replaces: undefined })) return false;
     try {
       const handle = await folder.getFileHandle(name);
       const sources = sourcesOf(this.screen.opening!);
       const there = { file: await handle.getFile(), handle };
       const same = await Promise.all(sources.map((source) => mayBeSame(there, source)));
-      const taken = [...sources.map(({ file }) => file.name), ...this.queue.madeFiles];
+      const taken = [...sources.map(({ file }) => file.name), ...this.queue.taken.map(({ file }) => file)];
       const freeName = await freeNameIn(folder, this.#unnumbered(name), taken);
       const asked = { folder, name, freeName };
       this.chooser.change(turn, {

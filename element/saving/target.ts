@@ -1,6 +1,7 @@
 // The output of the package at a target, and interrupted downloads there.
 
 import { type AnyImage, DecantError, type Output, type OutputFormat, type SavedProgress } from 'decant';
+import { isSameName } from '../files/bundle.js';
 import type { Screen } from '../steps/screen.js';
 import type { Target } from '../steps/state.js';
 import type { DiskToSave } from '../types.element.js';
@@ -47,6 +48,21 @@ export async function outputAt(
         throw new DecantError('target', messageOf(cause), { code: 'from-page', cause });
       }
   }
+}
+
+/** Whether two targets are one file. */
+export async function isSameTarget(one: Target, other: Target): Promise<boolean> {
+  // Some file systems ignore case, which handles do not know.
+  if (one.kind === 'folder' && other.kind === 'folder')
+    return isSameName(one.name, other.name) && (await one.folder.isSameEntry(other.folder));
+  const [handle, otherHandle] = await Promise.all([handleOf(one), handleOf(other)]);
+  return handle !== undefined && otherHandle !== undefined && handle.isSameEntry(otherHandle);
+}
+
+/** The file at a picked target; `undefined` if there is none. */
+async function handleOf(target: Target): Promise<FileSystemFileHandle | undefined> {
+  if (target.kind === 'dialog') return target.handle;
+  return target.kind === 'folder' ? target.folder.getFileHandle(target.name).catch(() => undefined) : undefined;
 }
 
 /** Finds the kept part of a download of the image; `undefined` if it could not be resumed. */

@@ -204,6 +204,7 @@ export class Session implements Controls {
 
   /** Ends everything, because the element is being removed. */
   end(): void {
+    for (const { end } of this.queue.checks) end();
     this.queue.clear();
     this.#leave();
   }
@@ -211,7 +212,7 @@ export class Session implements Controls {
   #leave(): void {
     this.#batch.end();
     this.#resuming = [];
-    if (this.#screen.at('ready') || this.#screen.at('done')) this.links.forget();
+    if (['ready', 'converting', 'done'].includes(this.state.step)) this.links.forget();
     this.queue.begin();
     this.#screen.news = '';
     this.#screen.begin('left', {});
@@ -387,6 +388,22 @@ export class Session implements Controls {
   cancel(): void {
     this.#batch.end();
     this.#step(async () => this.#saver.cancel());
+  }
+
+  leaveToBrowser(): void {
+    if (!this.#saver.leaveToBrowser()) return;
+    if (this.imagesWaiting > 0) this.openNext();
+    else this.reset();
+  }
+
+  cancelInBackground(id: number): void {
+    this.queue.inBackground.find((item) => item.id === id)?.background.cancel();
+    this.#screen.refresh();
+  }
+
+  dismiss(id: number): void {
+    this.queue.remove(id);
+    this.#screen.refresh();
   }
 
   digest(): void {

@@ -4,7 +4,7 @@ import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { announcement, finishingHint, windowTitle } from './announcement.js';
+import { announcement, canLeaveToBrowser, finishingHint, windowTitle } from './announcement.js';
 import type { State, Step, Target } from './state.js';
 
 const folder = folderHandle('picked', {});
@@ -24,6 +24,7 @@ const converting = (more: Partial<Step<'converting'>>): State => ({
   picture: undefined,
   silence: 0,
   stalled: 0,
+  finishing: undefined,
   waiting: undefined,
   takesHours: false,
   cancelling: false,
@@ -242,4 +243,18 @@ test.each([
 ] as const)('a hint while the browser finishes: %s', (_, target, cancelling, takesHours, expected) => {
   const state = converting({ phase: 'finishing', target, cancelling, takesHours }) as Step<'converting'>;
   expect(finishingHint(state, english)).toBe(expected);
+});
+
+test.each([
+  ['a new file', { target: target('folder') }, true],
+  ['a file that is replaced', { target: target('folder', fileOf('disk.raw')) }, true],
+  ['the file of the dialog', { target: target('dialog') }, true],
+  ['after a cancel', { target: target('folder'), cancelling: true }, true],
+  ['a file that is soon complete', { target: target('folder'), finishing: 0.9 }, false],
+  ['a download', { target: target('stored') }, false],
+  ['a file that is still written', { target: target('folder'), phase: 'converting', finishing: undefined }, false],
+  ['a file that is read back', { target: target('folder'), phase: 'verifying' }, false],
+] as const)('whether the file can be left to the browser: %s', (_, more, expected) => {
+  const state = converting({ phase: 'finishing', finishing: 1, ...more }) as Step<'converting'>;
+  expect(canLeaveToBrowser(state)).toBe(expected);
 });

@@ -3,7 +3,7 @@
 import { shownText, type Waiting } from 'decant';
 import { sentence } from '../texts/wording.js';
 import type { AllTexts } from '../types.texts.js';
-import { methodOf, type Overall, SILENT, STALLED, type State, type Step } from './state.js';
+import { LONG_FINISH, methodOf, type Overall, SILENT, STALLED, type State, type Step } from './state.js';
 
 export const doneTitle = ({ result, target, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
@@ -50,6 +50,10 @@ export function finishingHint(state: Step<'converting'>, texts: AllTexts): strin
   if (!takesHours) return hint;
   return [hint, ...(cancelling ? [] : [texts.mayClose(target.name)]), toStop].join(' ');
 }
+
+/** Whether the browser takes long to complete a file: the person can start with another image. */
+export const canLeaveToBrowser = ({ phase, target, finishing = 0 }: Step<'converting'>): boolean =>
+  phase === 'finishing' && methodOf(target) === 'picked' && finishing >= LONG_FINISH;
 
 /** Whether the browser completes a file that replaces another one: it cannot be stopped, and the file stays. */
 export const isTooLateToCancel = ({ phase, target }: Step<'converting'>): boolean =>

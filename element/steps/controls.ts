@@ -133,6 +133,12 @@ export interface Controls {
   /** Starts over a download that another tab has resumed. */
   downloadAgain(): void;
   cancel(): void;
+  /** Lets the browser complete the file in the background, and opens the next image or shows the first screen. */
+  leaveToBrowser(): void;
+  /** Cancels the conversion of the image `id` in the background. */
+  cancelInBackground(id: number): void;
+  /** Removes the image `id`, whose conversion in the background has ended. */
+  dismiss(id: number): void;
 
   /** Puts `value` in place of `placeholder` in commands. */
   fillIn(placeholder: string, value: string): void;

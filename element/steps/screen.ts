@@ -84,6 +84,13 @@ export class Screen {
     return this.#images.get(opening);
   }
 
+  /** Hands over the open images of the turn, which stay open after it. */
+  handOver(): AnyImage[] {
+    const images = [...this.#images.values()];
+    this.#images.clear();
+    return images;
+  }
+
   #closeAllBut(kept: readonly DiskOpening[]): void {
     for (const [opening, image] of this.#images) {
       if (kept.includes(opening)) continue;

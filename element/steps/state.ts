@@ -91,6 +91,8 @@ export const methodOf = ({ kind }: Target): Method => (kind === 'folder' || kind
 
 /** Shorter silences of a network, in seconds, are not shown. */
 export const SILENT = 5;
+/** If the browser completes a file in less time, in seconds, nothing else is offered. */
+export const LONG_FINISH = 1;
 /** Shorter times without any progress, in seconds, are not shown. */
 export const STALLED = 30;
 
@@ -209,6 +211,8 @@ export type State =
       silence: number;
       /** The seconds since the last progress. */
       stalled: number;
+      /** The seconds since the browser began to complete the file; `undefined` before. */
+      finishing: number | undefined;
       /** The server that keeps the conversion waiting. */
       waiting: Waiting | undefined;
       /** Whether the browser checks the file longer than minutes. */

@@ -30,9 +30,12 @@ export const englishResults: ResultTexts = {
     offline ? 'This device is offline.' : `Waiting for the server ${shownText(host)}.`,
   finishing: 'The browser checks the whole file, and does not say how far it is.',
   mayClose: (name) =>
-    `You can close this tab, or convert other images in another one: the browser completes ${shownText(name)}, if it stays open.`,
+    `You can convert another image now, or close this tab: the browser completes ${shownText(name)}, if it stays open.`,
   quitToStop: (name, replaces) =>
     `To stop it, quit the browser: ${shownText(name)} is then ${replaces ? 'unchanged' : 'an empty file'}.`,
+  background: 'In the background',
+  checking: (seconds, secondsLeft) =>
+    `the browser is checking the file: ${duration(seconds)} so far${secondsLeft === undefined ? '' : `, about ${duration(secondsLeft)} left`}`,
   cancel: 'Cancel',
   cancelling: 'Stopping',
   cancelWaits: 'The browser cannot be stopped now; the file is removed afterwards.',

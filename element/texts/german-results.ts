@@ -33,9 +33,12 @@ export const germanResults: ResultTexts = {
     offline ? 'Dieses Gerät ist offline.' : `Warten auf den Server ${shownText(host)}.`,
   finishing: 'Der Browser prüft die ganze Datei und sagt nicht, wie weit er ist.',
   mayClose: (name) =>
-    `Sie können diesen Tab schließen oder in einem anderen weitere Abbilder konvertieren: der Browser schließt ${shownText(name)} ab, solange er offen bleibt.`,
+    `Sie können jetzt noch ein Abbild konvertieren oder diesen Tab schließen: der Browser stellt ${shownText(name)} fertig, solange er offen bleibt.`,
   quitToStop: (name, replaces) =>
     `Zum Anhalten beenden Sie den Browser: ${shownText(name)} ist dann ${replaces ? 'unverändert' : 'eine leere Datei'}.`,
+  background: 'Im Hintergrund',
+  checking: (seconds, secondsLeft) =>
+    `der Browser prüft die Datei: bisher ${duration(seconds)}${secondsLeft === undefined ? '' : `, noch etwa ${duration(secondsLeft)}`}`,
   cancel: 'Abbrechen',
   cancelling: 'Wird abgebrochen',
   cancelWaits: 'Der Browser lässt sich jetzt nicht anhalten. Die Datei wird gleich danach entfernt.',

@@ -301,6 +301,7 @@ export const german: AllTexts = {
   nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
   nameMade:
     'Ein anderes Abbild dieser Warteschlange wurde zu einer Datei dieses Namens. Wählen Sie einen anderen Namen.',
+  nameChecked: 'Der Browser prüft die Datei dieses Namens noch. Wählen Sie einen anderen Namen.',
   otherExtension: (end, extension) => `Der Name endet auf ${end}, aber Dateien des Formats enden auf ${extension}.`,
   changedName: (name) => `Der Browser wird sie ${shownText(name)} nennen.`,
   ways: {

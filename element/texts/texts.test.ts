@@ -246,6 +246,10 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [5e6, 'streamed'],
     ],
     left: [[90]],
+    checking: [
+      [90, 7200],
+      [90, undefined],
+    ],
     silent: [[90]],
     stalled: [[90]],
     waiting: each([

@@ -4,11 +4,14 @@
 /** The name of the Web Lock that is held during a conversion. */
 const BUSY = 'decant:busy';
 
+/** How many of these locks this tab holds. */
+let own = 0;
+
 /** Whether another tab is converting. */
 export async function isOtherTabBusy(): Promise<boolean> {
   try {
     const { held = [] } = await navigator.locks.query();
-    return held.some((lock) => lock.name === BUSY);
+    return held.filter((lock) => lock.name === BUSY).length > own;
   } catch {
     // A page may be denied locks.
     return false;
@@ -25,7 +28,13 @@ export function guardWork(): () => void {
     release = resolve;
   });
   // Rejects if a page is denied locks. Then other tabs do not see the conversion, which continues.
-  navigator.locks.request(BUSY, { mode: 'shared' }, () => done).catch(() => {});
+  const hold = () => {
+    own += 1;
+    return done.finally(() => {
+      own -= 1;
+    });
+  };
+  navigator.locks.request(BUSY, { mode: 'shared' }, hold).catch(() => {});
   return () => {
     removeEventListener('beforeunload', ask);
     awake();
