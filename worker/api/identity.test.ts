@@ -1,6 +1,6 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ImageSetup } from '../client-side/image-session.js';
 import type { ByteRange } from '../http/ranges.js';
 import type { CrateExtent } from '../messages/coordinator.js';
@@ -21,25 +21,31 @@ interface Given {
   /** The bytes of local files, and the extents of the disk. */
   files?: Uint8Array[];
   extents?: object[];
+  /** Reads the files, in place of `files`. */
+  peek?: (ranges: ByteRange[]) => Promise<Uint8Array[]>;
 }
 
-function identify(given: Given = {}): ReturnType<typeof identityOf> {
+const identify = (given: Given = {}): ReturnType<typeof identityOf> => identifier(given)();
+
+/** Returns a function that identifies conversions of one image with other options. */
+function identifier(given: Given): (options?: object) => ReturnType<typeof identityOf> {
   const { states = ['one'], companions = [], settings = {}, layers = [], comesInOrder = false } = given;
   const { format = 'raw', resumable = true, formatOptions = {}, options = {} } = given;
-  const { files = [], extents = [{ offset: 0, length: 7, kind: 'data' }] } = given;
+  const { peek, files = [], extents = [{ offset: 0, length: 7, kind: 'data' }] } = given;
   const fileOf = (bytes: Uint8Array | undefined) =>
     bytes && {
       size: bytes.length,
       peek: async (ranges: ByteRange[]) => ranges.map(({ start, end }) => bytes.slice(start, end)),
     };
-  const sources = { all: states.map((state, at) => ({ state, ...fileOf(files[at]) })), companions };
+  const first = peek && { size: 1, peek };
+  const sources = { all: states.map((state, at) => ({ state, ...(first ?? fileOf(files[at])) })), companions };
   const setup = { sources, settings: { salvage: false, ...settings } } as unknown as ImageSetup;
   async function* layout() {
     yield extents as CrateExtent[];
   }
   const image = { setup, sessions: { opened: { comesInOrder }, layout }, info: { layers } as unknown as Info };
   const chosen = { name: format, resumable, formatOptions } as ChosenFormat;
-  return identityOf(image, chosen, options, new AbortController().signal);
+  return (now = options) => identityOf(image, chosen, now, new AbortController().signal);
 }
 
 test('is the same for the same conversion, and reveals nothing', async () => {
@@ -47,6 +53,17 @@ test('is the same for the same conversion, and reveals nothing', async () => {
   const identity = await identify({ states: [secret] });
   expect(identity).toMatch(/^[0-9a-f]{64}$/);
   expect(await identify({ states: [secret] })).toBe(identity);
+});
+
+test('the content of an open image is read once', async () => {
+  const peek = vi.fn(async (ranges: ByteRange[]) => ranges.map(() => new Uint8Array(1)));
+  const identifyAgain = identifier({ peek });
+  const identity = await identifyAgain();
+  expect(await identifyAgain()).toBe(identity);
+  expect(await identifyAgain({ size: 1024 })).not.toBe(identity);
+  expect(peek).toHaveBeenCalledTimes(1);
+  await identify({ peek });
+  expect(peek).toHaveBeenCalledTimes(2);
 });
 
 describe('differs with', () => {

@@ -13,6 +13,9 @@ import type { ChosenFormat } from './output-format.js';
 /** Changes when the output of the same conversion may differ: older journals are not resumed then. */
 const VERSION = 2;
 
+/** The digests of the contents of images that were identified before. */
+const contents = new WeakMap<ImageSetup, string>();
+
 /** Why a conversion cannot be resumed. */
 export interface Refusal {
   reason: string;
@@ -27,11 +30,12 @@ interface ConvertedImage {
 
 /** Returns the identity as a digest, since its parts may be secret, or why the conversion cannot be resumed. */
 export async function identityOf(
-  { setup: { sources, settings }, sessions, info }: ConvertedImage,
+  { setup, sessions, info }: ConvertedImage,
   { name: format, formatOptions, resumable }: ChosenFormat,
   { sparse = true, size, fixGpt }: SettledOptions,
   signal: AbortSignal,
 ): Promise<string | Refusal> {
+  const { sources, settings } = setup;
   if (!resumable) {
     const options = Object.entries(formatOptions).map((option) => option.join('='));
     const chosen = options.length > 0 ? `${format} (${options.join(', ')})` : format;
@@ -48,7 +52,8 @@ export async function identityOf(
   const { format: opened, disk, snapshot } = settings;
   if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
   // A file can change without a change of its name, size and time.
-  const content = await contentOf(sources.all, () => sessions.layout(signal));
+  const content = contents.get(setup) ?? (await contentOf(sources.all, () => sessions.layout(signal)));
+  contents.set(setup, content);
   const subject = { opened, disk, snapshot, states, companions, content };
   const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, size, fixGpt, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
