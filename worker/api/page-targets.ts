@@ -43,9 +43,10 @@ export async function targets(options: TargetsOptions = {}): Promise<TargetKind[
   const { size } = options;
   if (size !== undefined) requireWhole('size', size);
   const withRefusal = (error: Refusal | undefined) => error && { refusal: error };
-  const noStorage = await storageRefusal();
+  // Together, because each asks the browser for the storage.
+  const [noStorage, fits] = await Promise.all([storageRefusal(), size !== undefined && canStore(size)]);
   const noDownload = downloadRefusal();
-  const room = size === undefined || noStorage ? {} : { fits: await canStore(size) };
+  const room = size === undefined || noStorage ? {} : { fits };
   return [
     { name: 'file handle', ...withRefusal(pickerRefusal('showSaveFilePicker')) },
     { name: 'folder', ...withRefusal(pickerRefusal('showDirectoryPicker')) },

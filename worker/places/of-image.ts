@@ -19,7 +19,9 @@ export async function formatFor(
   diskSize?: number,
 ): Promise<OutputFormat & { formatOptions: Record<string, string> }> {
   const place = placeNamed(options.for!);
-  const { output, formatOptions, refusal } = await outputFor(place, options, sessions, signal, diskSize);
+  const describe: Describe = (choice) => sessions.output(choice.format, choice.formatOptions, signal, diskSize);
+  const virtualSize = diskSize ?? sessions.info.virtualSize;
+  const { output, formatOptions, refusal } = await outputFor(place, options, describe, virtualSize);
   if (!output || refusal) throw refusal;
   return { ...output, formatOptions };
 }
@@ -34,11 +36,20 @@ export const refusesSparse = (name: string): boolean => placeNamed(name).refuses
 export const verifies = (name: string): boolean => placeNamed(name).verify === true;
 
 /** Resolves to all places, with the output of this image for each. */
-export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace[]> =>
-  Promise.all(PLACES.map((place) => placeOf(place, sessions, signal)));
+export function placesOf(sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace[]> {
+  // Many places accept the same output: each is described once.
+  const described = new Map<string, Promise<OutputFormat>>();
+  const describe: Describe = ({ format, formatOptions }) => {
+    const key = JSON.stringify([format, formatOptions]);
+    const output = described.get(key) ?? sessions.output(format, formatOptions, signal);
+    described.set(key, output);
+    return output;
+  };
+  return Promise.all(PLACES.map((place) => placeOf(place, sessions, describe)));
+}
 
-async function placeOf(place: Place, sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace> {
-  const { format, formatOptions, output, refusal } = await outputFor(place, {}, sessions, signal);
+async function placeOf(place: Place, sessions: ImageSessions, describe: Describe): Promise<ImagePlace> {
+  const { format, formatOptions, output, refusal } = await outputFor(place, {}, describe, sessions.info.virtualSize);
   const { extension } = sessions.opened.formats.find(({ name }) => name === format)!;
   const { outputSize, notices = [] } = output ?? {};
   return {
@@ -53,6 +64,9 @@ async function placeOf(place: Place, sessions: ImageSessions, signal: AbortSigna
   };
 }
 
+/** Describes the output of an image in a format. Fails if the format cannot hold the disk. */
+type Describe = (choice: Choice) => Promise<OutputFormat>;
+
 /** A format for a place. */
 interface PlaceOutput extends Choice {
   /** The output in this format; missing if the format cannot hold the disk. */
@@ -65,13 +79,12 @@ interface PlaceOutput extends Choice {
 async function outputFor(
   place: Place,
   options: SettledOptions,
-  sessions: ImageSessions,
-  signal: AbortSignal,
-  diskSize?: number,
+  describe: Describe,
+  virtualSize: number | undefined,
 ): Promise<PlaceOutput> {
   let best: PlaceOutput | undefined;
   for (const choice of choicesFor(place, options)) {
-    const made = await outputOf(choice, place, sessions, signal, diskSize);
+    const made = await outputOf(choice, place, describe, virtualSize);
     if (!made.refusal) return made;
     best ??= made;
   }
@@ -81,13 +94,11 @@ async function outputFor(
 async function outputOf(
   choice: Choice,
   place: Place,
-  sessions: ImageSessions,
-  signal: AbortSignal,
-  diskSize: number | undefined,
+  describe: Describe,
+  virtualSize: number | undefined,
 ): Promise<PlaceOutput> {
   try {
-    const output = await sessions.output(choice.format, choice.formatOptions, signal, diskSize);
-    const virtualSize = diskSize ?? sessions.info.virtualSize;
+    const output = await describe(choice);
     const refusal = placeRefusal(place, { virtualSize, outputSize: output.outputSize });
     return { ...choice, output, ...(refusal && { refusal }) };
   } catch (thrown) {

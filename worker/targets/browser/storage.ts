@@ -59,11 +59,14 @@ async function hold(name: string, signal?: AbortSignal): Promise<() => void> {
 
 /**
  * Removes temporary files of closed tabs. Files that can be resumed stay for a week, unless `declined` returns `true` for the
- * head of their journal.
+ * head of their journal. `folder`: that of all temporary files, if it is open.
  */
-export async function sweepStorage(declined: (head: string) => boolean = () => false): Promise<void> {
+export async function sweepStorage(
+  declined: (head: string) => boolean = () => false,
+  folder?: FileSystemDirectoryHandle,
+): Promise<void> {
   if (!hasStorage()) return;
-  const files = await storageFolder();
+  const files = folder ?? (await storageFolder());
   const names = new Set<string>();
   for await (const name of files.keys()) names.add(name.replace(JOURNAL, ''));
   await Promise.all([...names].map((name) => sweep(files, name, declined)));
@@ -171,7 +174,7 @@ export class TemporaryFile {
   static async create(declined?: (head: string) => boolean): Promise<TemporaryFile> {
     const files = await storageFolder();
     // Leftovers may use up the quota. A failed sweep does not prevent a conversion.
-    await sweepStorage(declined).catch(() => {});
+    await sweepStorage(declined, files).catch(() => {});
     const name = crypto.randomUUID();
     const release = await hold(lockName(name));
     try {
