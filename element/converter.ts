@@ -49,6 +49,16 @@ const STEP_TIME = 200;
 /** Calls `work` when the browser has time. Not all browsers say when. */
 const whenIdle = (work: () => void): unknown => (globalThis.requestIdleCallback ?? setTimeout)(work);
 
+/** The longest wait for a frame, in milliseconds: a hidden page has none, but its title and its notifications. */
+const FRAME = 100;
+
+/** Resolves before the next frame. */
+const nextFrame = (): Promise<unknown> =>
+  new Promise((resolve) => {
+    requestAnimationFrame(resolve);
+    setTimeout(resolve, FRAME);
+  });
+
 export class Converter extends LitElement implements DecantConverterElement, Host {
   static override styles = styles;
   static override properties = {
@@ -142,6 +152,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     super.attributeChangedCallback(name, before, now);
     if (name === 'lang' && this.isConnected) this.#loadTexts();
     if (name === 'output') this.requestUpdate();
+  }
+
+  /** Renders once for all changes of a frame, so that opening and converting do not wait for each of them. */
+  override async scheduleUpdate(): Promise<void> {
+    if (this.hasUpdated) await nextFrame();
+    await super.scheduleUpdate();
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
