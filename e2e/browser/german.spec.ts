@@ -62,7 +62,7 @@ test.describe('while the browser completes files', () => {
     const complete = await closeGate(page, COMPLETION);
     for (const image of [images.states(), images.kinds()]) {
       await choose(page, image);
-      await page.getByRole('radio', { name: 'In einen Ordner' }).check();
+      await page.getByRole('radio', { name: 'In einen Ordner' }).click();
       await page.getByRole('button', { name: 'Konvertieren', exact: true }).click();
       await page.getByRole('button', { name: 'Noch ein Abbild konvertieren' }).click();
     }
