@@ -52,7 +52,7 @@ test('texts without a German sentence are marked as English', async ({ page }, t
 test.describe('while the browser completes files', () => {
   useGates();
 
-  test('the first screen with two files in the background', async ({ page }, testInfo) => {
+  test('the first screen with two files in the background', { tag: '@full' }, async ({ page }, testInfo) => {
     // The browser's dialog cannot be driven.
     await page.evaluate(() => {
       const picked = async () =>

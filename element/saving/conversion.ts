@@ -94,7 +94,9 @@ export class Conversion {
     const { picture, contents } = survey;
     if (picture) picture.done = new Uint8Array();
     this.#turn = screen.turn;
-    this.#turn.addEventListener('abort', () => this.#item ?? this.#end.abort());
+    this.#turn.addEventListener('abort', () => {
+      if (!this.#item) this.#end.abort();
+    });
     this.#opening = screen.opening;
     this.#environment = chooser.environment;
     this.#method = methodOf(target);
