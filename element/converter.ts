@@ -33,7 +33,7 @@ import { fitHeading } from './steps/heading.js';
 import type { State, Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
-import { english } from './texts/english.js';
+import { english } from './texts/english/index.js';
 import { textsIn } from './texts/languages.js';
 import { languageOf } from './texts/replaced.js';
 import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';

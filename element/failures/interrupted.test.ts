@@ -5,7 +5,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { screenIn } from '../element.test-support.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remains } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { recall } from './interrupted.js';
 
 let stored: Leftover[] | Error;

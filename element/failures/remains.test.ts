@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
 import type { Target } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { describeRemains, type StoredRemains } from './remains.js';
 
 const before = fileOf('disk.raw', 'what was there');

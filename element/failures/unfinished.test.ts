@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { asFolder, MemoryFolder, stubStorage } from '../../worker/targets/browser/memory-storage.test-support.js';
 import { fileHandle, fileOf } from '../element.test-support.js';
 import type { Target } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { remainsAtTargets, rememberUnfinished } from './unfinished.js';
 
 const records = new Map<string, { id: string }>();

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import {
   downloadName,
   freeNameIn,

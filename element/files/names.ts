@@ -1,7 +1,7 @@
 // Names for the converted disk.
 
 import { EXTENSIONS } from '../formats.js';
-import { size as sizeText } from '../texts/english-amounts.js';
+import { size as sizeText } from '../texts/english/amounts.js';
 import type { AllTexts } from '../types.texts.js';
 import { endingIn, isSameName } from './bundle.js';
 import { isNamed } from './input-file.js';

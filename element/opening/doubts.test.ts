@@ -6,7 +6,7 @@ import { infoOf, layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, inputNamed } from '../element.test-support.js';
 import type { InputFile } from '../files/input-file.js';
 import { smallerLayers } from '../steps/warnings.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { doubtsAbout } from './doubts.js';
 
 vi.mock('decant', async (original) => ({

@@ -15,7 +15,7 @@ import {
 } from '../element.test-support.js';
 import { Session } from '../session/session.js';
 import type { Step } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

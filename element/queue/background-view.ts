@@ -48,9 +48,7 @@ export function backgroundView(
 function progressText({ state }: Background, texts: AllTexts): string {
   const { phase, share, finishing = 0, secondsLeft, cancelling } = state;
   if (cancelling) return finishingHint(state, texts) ?? workTitle(state, texts);
-  return phase === 'finishing'
-    ? texts.checking(finishing, secondsLeft)
-    : `${texts.phase[phase]} ${texts.percent(share)}`;
+  return phase === 'finishing' ? texts.checking(finishing, secondsLeft) : `${texts.phase[phase]} ${texts.share(share)}`;
 }
 
 function cancelButton({ id, background }: Item & { background: Background }, name: string, controls: Controls) {

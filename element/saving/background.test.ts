@@ -15,7 +15,7 @@ import {
   soon,
 } from '../element.test-support.js';
 import { problem } from '../files/names.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import {
   cancelledBy,
   conversions,

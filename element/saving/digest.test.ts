@@ -4,7 +4,7 @@ import { DecantError, type DigestOptions, type DiskDigest } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { Held, openImage, progressOf, RESULT, soon } from '../element.test-support.js';
 import type { Digest } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { converting, open, saveTo, session, step } from './saving.test-support.js';
 
 vi.mock('decant', async (original) => ({

@@ -3,7 +3,7 @@
 import type { ConvertOptions, Output } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { folderHandle, imageOf, images, inputNamed, openImage, outputOf, RESULT } from '../element.test-support.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { MOST_TO_DOWNLOAD } from '../ways/choices.js';
 import { pickFolder, ready, session, step } from './saving.test-support.js';
 

@@ -18,7 +18,7 @@ import {
 } from '../element.test-support.js';
 import { problem } from '../files/names.js';
 import type { Step } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { isVerified } from '../ways/choices.js';
 import {
   cancelledBy,

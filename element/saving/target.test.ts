@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { fileHandle, fileOf, folderHandle, outputOf, screenIn } from '../element.test-support.js';
 import type { Target } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { outputAt } from './target.js';
 
 const disk = { info: infoOf(), format: outputOf('raw', '.raw', { outputSize: 5e6 }), name: 'disk.raw' };

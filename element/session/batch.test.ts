@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { imageOf, images, openImage, outputOf, RESULT, soon } from '../element.test-support.js';
 import { noticesInList } from '../queue/queue-view.js';
 import { resultWarnings } from '../steps/warnings.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { imageCalled, input, needing, rows, session, step, waiting } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({

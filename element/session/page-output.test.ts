@@ -3,7 +3,7 @@
 import { DecantError, type Output } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { Held, images, openImage, RESULT, screenIn, soon, stepOf } from '../element.test-support.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import type { Host } from '../ways/environment.js';
 import { Session } from './session.js';
 import { imageCalled, input } from './session.test-support.js';

@@ -4,7 +4,7 @@ import { DecantError, type DiskImage } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, images, inputNamed, openImage, soon } from '../element.test-support.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { imageCalled, input, needing, news, rows, session, step } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({

@@ -7,7 +7,7 @@ import { fileOf, Held, imageOf, images, inputNamed, openImage, RESULT, soon } fr
 import type { InputFile } from '../files/input-file.js';
 import { MOST_FILES } from '../files/many-files.js';
 import type { Step } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { emitted, imageCalled, input, news, rows, session, step, waiting } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({

@@ -18,7 +18,7 @@ import {
   stepOf,
 } from '../element.test-support.js';
 import type { Step } from '../steps/state.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import type { DiskToSave } from '../types.element.js';
 import { Session } from './session.js';
 

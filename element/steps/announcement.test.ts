@@ -3,7 +3,7 @@
 import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import { announcement, canLeaveToBrowser, finishingHint, windowTitle } from './announcement.js';
 import type { State, Step, Target } from './state.js';
 

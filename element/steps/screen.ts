@@ -3,7 +3,7 @@
 
 import { type AnyImage, DecantError, type Waiting } from 'decant';
 import type { DiskOpening, Opening } from '../files/opening.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Host } from '../ways/environment.js';
 import type { State, Step } from './state.js';

@@ -6,7 +6,7 @@ import { layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, OUTPUTS, outputOf, RESULT } from '../element.test-support.js';
 import { problem } from '../files/names.js';
 import type { Session } from '../session/session.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import type { Survey } from '../ways/choices.js';
 import type { Step, Warning } from './state.js';
 import { Announced, warningsOf } from './warnings.js';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { textsIn } from '../element.test-support.js';
-import { english } from './english.js';
+import { english } from './english/index.js';
 
 const document = readFileSync(new URL('../../docs/element.md', import.meta.url), 'utf8');
 const [, table = ''] = document.split('| where | names |\n|---|---|\n');

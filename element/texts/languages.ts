@@ -1,11 +1,11 @@
-// `decant/texts`: the texts of the element, by language, also for dialogs that a page or program builds itself. A language is a file and a line
-// here. English is always present, others are loaded when they are needed.
+// `decant/texts`: the texts of the element, by language, also for dialogs that a page or program builds itself. A language is a folder and a
+// line here. English is always present, others are loaded when they are needed.
 
 import type { AllTexts } from '../types.texts.js';
-import { english } from './english.js';
+import { english } from './english/index.js';
 
 const OTHERS: Record<string, () => Promise<AllTexts>> = {
-  de: async () => (await import('./german.js')).german,
+  de: async () => (await import('./german/index.js')).german,
 };
 
 /** The languages that have texts, as BCP 47 tags. */

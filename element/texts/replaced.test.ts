@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { textsIn as allTexts } from '../element.test-support.js';
-import { english } from './english.js';
+import { english } from './english/index.js';
 import { textsIn } from './languages.js';
 import { languageOf, replaced } from './replaced.js';
 

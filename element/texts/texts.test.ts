@@ -8,8 +8,8 @@ import type { FileNeed } from '../files/opening.js';
 import type { Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways/choices.js';
-import { english } from './english.js';
-import { german } from './german.js';
+import { english } from './english/index.js';
+import { german } from './german/index.js';
 import { languages, textsIn as textsOf } from './languages.js';
 import { partsOf } from './wording.js';
 
@@ -133,6 +133,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     noDiskTitle: named,
     disksMissing: each([1, 2]),
+    diskSize: each([5e6]),
     largeTitle: named,
     large: bytes,
     packedTitle: named,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { outputOf, screenIn } from '../element.test-support.js';
-import { english } from '../texts/english.js';
+import { english } from '../texts/english/index.js';
 import {
   type Choice,
   diskChange,

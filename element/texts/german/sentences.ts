@@ -1,10 +1,10 @@
 // German sentences, by the codes of docs/errors.md.
 
 import type { Fields } from 'decant';
-import { INPUTS } from '../formats.js';
-import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
-import { bytes, name, type Sentences, UNFILLED } from './sentences.js';
-import type { Units } from './wording.js';
+import { INPUTS } from '../../formats.js';
+import { bytes, name, type Sentences, UNFILLED } from '../sentences.js';
+import type { Units } from '../wording.js';
+import { FOREIGN, knownIn, STRANGERS } from './formats.js';
 
 /** Says how a server refuses a request, without a full stop. */
 function refusal(host: string, status: Fields[string], isUpload: boolean): string {

@@ -1,7 +1,9 @@
 // The English texts. Names of images and files are shown escaped and cut.
 
 import { type Fields, shownText } from 'decant';
-import type { AllTexts, Failed } from '../types.texts.js';
+import type { AllTexts, Failed } from '../../types.texts.js';
+import { found } from '../sentences.js';
+import { clause, firmwareName, sentence } from '../wording.js';
 import {
   about,
   checking,
@@ -14,11 +16,9 @@ import {
   size,
   space,
   units,
-} from './english-amounts.js';
-import { englishResults } from './english-results.js';
-import { englishErrors, englishNotices } from './english-sentences.js';
-import { found } from './sentences.js';
-import { clause, firmwareName, sentence } from './wording.js';
+} from './amounts.js';
+import { englishResults } from './results.js';
+import { englishErrors, englishNotices } from './sentences.js';
 
 /** What a file is to the image. */
 const role = (name: string): string => (name === 'extent' ? 'other part' : name);

@@ -1,7 +1,7 @@
 // Sizes and times in German.
 
-import type { SaveCost } from '../types.texts.js';
-import { checkTime, LEAST_ROOM, unitsOf } from './wording.js';
+import type { SaveCost } from '../../types.texts.js';
+import { checkTime, LEAST_ROOM, unitsOf } from '../wording.js';
 
 export const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
 export const { size, exactSize, duration } = units;

@@ -1,22 +1,11 @@
 // All German texts of the element. Names of images and files are shown escaped and cut.
 
 import { shownText } from 'decant';
-import type { AllTexts } from '../types.texts.js';
-import {
-  about,
-  checking,
-  downloadCost,
-  exactSize,
-  holds,
-  pickedCost,
-  roughly,
-  size,
-  space,
-  units,
-} from './german-amounts.js';
-import { germanMessages } from './german-messages.js';
-import { germanResults } from './german-results.js';
-import { clause, firmwareName } from './wording.js';
+import type { AllTexts } from '../../types.texts.js';
+import { clause, firmwareName } from '../wording.js';
+import { about, checking, downloadCost, exactSize, holds, pickedCost, roughly, size, space, units } from './amounts.js';
+import { germanMessages } from './messages.js';
+import { germanResults } from './results.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',

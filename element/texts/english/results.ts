@@ -1,8 +1,8 @@
 // The English texts from the start of a conversion on.
 
 import { shownText } from 'decant';
-import type { ResultTexts } from '../types.texts-results.js';
-import { duration, percent, roughly, size, speed, timeValue } from './english-amounts.js';
+import type { ResultTexts } from '../../types.texts-results.js';
+import { duration, percent, roughly, size, speed, timeValue } from './amounts.js';
 
 export const englishResults: ResultTexts = {
   phase: { converting: 'Converting', finishing: 'Finishing', verifying: 'Verifying' },

@@ -1,8 +1,8 @@
 // Sizes, speeds and times in English.
 
-import type { SaveCost } from '../types.texts.js';
-import type { SaveMethod } from '../types.texts-results.js';
-import { checkTime, LEAST_ROOM, unitsOf } from './wording.js';
+import type { SaveCost } from '../../types.texts.js';
+import type { SaveMethod } from '../../types.texts-results.js';
+import { checkTime, LEAST_ROOM, unitsOf } from '../wording.js';
 
 export const units = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 export const { size, exactSize, duration } = units;

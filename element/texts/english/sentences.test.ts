@@ -2,10 +2,10 @@
 
 import type { ErrorKind, Fields } from 'decant';
 import { expect, test } from 'vitest';
-import { english } from './english.js';
-import { englishErrors, englishNotices } from './english-sentences.js';
-import { germanErrors, germanNotices } from './german-sentences.js';
-import { unitsOf } from './wording.js';
+import { germanErrors, germanNotices } from '../german/sentences.js';
+import { unitsOf } from '../wording.js';
+import { english } from './index.js';
+import { englishErrors, englishNotices } from './sentences.js';
 
 const units = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 const message = 'The message of the package; state the format raw (-f raw)';

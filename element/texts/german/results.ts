@@ -1,8 +1,8 @@
 // The German texts from the start of a conversion on.
 
 import { shownText } from 'decant';
-import type { ResultTexts } from '../types.texts-results.js';
-import { duration, roughly, size } from './german-amounts.js';
+import type { ResultTexts } from '../../types.texts-results.js';
+import { duration, roughly, size } from './amounts.js';
 
 export const germanResults: ResultTexts = {
   phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen', verifying: 'Wird geprüft' },

@@ -2,8 +2,8 @@
 // state, and of sizes in other units.
 
 import type { Fields } from 'decant';
-import { bytes, name, type Sentences } from './sentences.js';
-import type { Units } from './wording.js';
+import { bytes, name, type Sentences } from '../sentences.js';
+import type { Units } from '../wording.js';
 
 const TIB = 2 ** 40;
 const OTHER_FORMAT = 'Choose another format.';

@@ -2,11 +2,11 @@
 // its kind and quotes the English message.
 
 import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
-import type { Failed } from '../types.texts.js';
-import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
-import { bytes, found, name, UNFILLED } from './sentences.js';
-import type { Units } from './wording.js';
-import { inEnglish, sentence } from './wording.js';
+import type { Failed } from '../../types.texts.js';
+import { bytes, found, name, UNFILLED } from '../sentences.js';
+import type { Units } from '../wording.js';
+import { inEnglish, sentence } from '../wording.js';
+import { germanDamage, germanErrors, germanNotices } from './sentences.js';
 
 const KINDS: Record<ErrorKind, string> = {
   'not-recognised': 'Das ist kein Festplattenabbild, das Decant kennt.',

@@ -2,12 +2,12 @@
 
 import type { ErrorKind } from 'decant';
 import { expect, test } from 'vitest';
-import { FORMATS } from '../../worker/public/registry.js';
-import { DAMAGE, ERRORS, NOTICES } from './codes.test-support.js';
-import { FOREIGN, STRANGERS } from './german-formats.js';
-import { germanMessages } from './german-messages.js';
-import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
-import { clause, inEnglish, partsOf, sentence, unitsOf } from './wording.js';
+import { FORMATS } from '../../../worker/public/registry.js';
+import { DAMAGE, ERRORS, NOTICES } from '../codes.test-support.js';
+import { clause, inEnglish, partsOf, sentence, unitsOf } from '../wording.js';
+import { FOREIGN, STRANGERS } from './formats.js';
+import { germanMessages } from './messages.js';
+import { germanDamage, germanErrors, germanNotices } from './sentences.js';
 
 const { failure, notice, lostRange } = germanMessages(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' }));
 const ENGLISH = 'The sky is falling';
