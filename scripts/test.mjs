@@ -32,7 +32,7 @@ const LONG = { DECANT_TESTS: 'long' };
 /** See e2e/support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
 
-/** Projects that run in Chromium and Node, two tests at a time. */
+/** Projects that run in Chromium and Node, three tests at a time: one often waits. */
 const PROJECTS = ['chromium', 'node', 'node-network', 'sizes', 'consumers'];
 
 /** Runs the parts of Rust and of the scripts concurrently. */
@@ -44,7 +44,7 @@ async function everything(env, lints) {
   const scripts = async () => {
     await scriptChecks();
     await vitest();
-    await playwright(PROJECTS, env, '--workers=2');
+    await playwright(PROJECTS, env, '--workers=3');
   };
   await Promise.all([core(), scripts()]);
 }

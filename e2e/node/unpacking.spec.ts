@@ -179,7 +179,7 @@ test('the package refuses without a folder, and reads at any position with one',
       [7 * MIB + 3, MIB],
       [512, 5],
     ] as const)
-      expect(await image.read(offset, length)).toEqual(await plain.read(offset, length));
+      expect(Buffer.compare(await image.read(offset, length), await plain.read(offset, length))).toBe(0);
     await plain.close();
   });
   expect(progress.map(({ phase }) => phase)).toContain('unpacking');
