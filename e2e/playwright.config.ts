@@ -45,10 +45,11 @@ export default defineConfig({
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],
   projects: [
+    // First, since it has the files that take longest: one at the end would run alone.
+    { name: 'node-network', testDir: 'node', testMatch: NETWORK },
     { name: 'chromium', testDir: 'browser', grepInvert: [LONG, leftOut], use: { launchOptions: chromium } },
     { name: 'node', testDir: 'node', testIgnore: [...NETWORK, ...MATRIX] },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
-    { name: 'node-network', testDir: 'node', testMatch: NETWORK },
     { name: 'matrix', testDir: 'node', testMatch: MATRIX },
     { name: 'platforms', testDir: 'platforms' },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },

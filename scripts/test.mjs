@@ -32,7 +32,7 @@ const LONG = { DECANT_TESTS: 'long' };
 /** See e2e/support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
 
-/** Projects that run in Chromium and Node, three tests at a time: one often waits. */
+/** Projects that run in Chromium and Node, four tests at a time: they often wait. */
 const PROJECTS = ['chromium', 'node', 'node-network', 'sizes', 'consumers'];
 
 /** Runs the parts of Rust and of the scripts concurrently. */
@@ -44,7 +44,7 @@ async function everything(env, lints) {
   const scripts = async () => {
     await scriptChecks();
     await vitest();
-    await playwright(PROJECTS, env, '--workers=3');
+    await playwright(PROJECTS, env, '--workers=4');
   };
   await Promise.all([core(), scripts()]);
 }
