@@ -257,7 +257,7 @@ open('while the browser checks a file, the same tab converts another image', asy
       await expect(page.getByText('Another tab is converting')).toHaveCount(0);
       await page.getByLabel('File name').fill('sparse-64.raw');
       await convert(page);
-      await expect(page.getByText('The browser is still checking the file of this name').first()).toBeVisible();
+      await expect(page.getByText('The browser is still checking a file with this name').first()).toBeVisible();
       await page.getByLabel('File name').fill('states.raw');
       await page.getByRole('radio', { name: 'As a download' }).click();
       const download = page.waitForEvent('download');

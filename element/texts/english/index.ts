@@ -291,7 +291,7 @@ export const english: AllTexts = {
   folderOfName: 'That folder contains a folder of this name. Choose another name.',
   nameRefused: 'The browser refuses this name. Choose another.',
   nameMade: 'Another image of this queue has become a file of this name. Choose another name.',
-  nameChecked: 'The browser is still checking the file of this name. Choose another name.',
+  nameChecked: 'The browser is still checking a file with this name. Choose another name.',
   otherExtension: (end, extension) => `The name ends in ${end}, but the format's files end in ${extension}.`,
   changedName: (name) => `The browser will call it ${shownText(name)}.`,
   ways: {
