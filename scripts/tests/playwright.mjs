@@ -20,7 +20,8 @@ export async function playwright(projects, env, ...args) {
   rmSync(report, { force: true });
   const chosen = projects.map((project) => `--project=${project}`);
   const command = ['test', '-c', 'e2e', ...chosen, ...args];
-  const { ok, seconds } = await start(name, bin('playwright'), command, { env, live: true });
+  // The tests of the core take longest where they must be compiled, and use one core only at times.
+  const { ok, seconds } = await start(name, bin('playwright'), command, { env, live: true, yields: true });
   try {
     const { stats, suites } = JSON.parse(readFileSync(report, 'utf8'));
     suites.forEach(addTimes);

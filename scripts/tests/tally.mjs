@@ -1,12 +1,16 @@
 // Runs commands, counts passed and failed tests, and records the time of each command.
 
 import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { root, say } from '../lib.mjs';
 
 /** `{ name, passed, failed, seconds }` of each step that has ended. */
 const steps = [];
 /** Seconds of files of tests, by their names. */
 const files = new Map();
+
+/** The priority of steps that yield: half of the share of others. */
+const YIELDING = 3;
 
 /** How many files the summary lists. */
 const SLOWEST = 25;
@@ -38,13 +42,14 @@ export function printTimes() {
 
 /**
  * Runs a command. Resolves to whether it succeeded, its standard output, and its seconds. Its output is shown when it has
- * ended, so that concurrent steps do not mix; with `live`, at once.
+ * ended, so that concurrent steps do not mix; with `live`, at once. With `yields`, other steps get more of the processor.
  */
-export async function start(name, command, args, { env = {}, live = false, cwd = root } = {}) {
+export async function start(name, command, args, { env = {}, live = false, yields = false, cwd = root } = {}) {
   say(`begins: ${name}`);
   const begin = performance.now();
   const stdio = ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'];
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio });
+  if (yields && child.pid !== undefined) setPriority(child.pid, YIELDING);
   const [stdout, all] = [[], []];
   child.stdout?.on('data', (data) => {
     stdout.push(data);
