@@ -7,7 +7,7 @@ import { corsMessage, failureOf, NoAnswer, namedFailureIn, networkReason, Transi
 import { checkedResponse, checkHttpOptions, milliseconds } from './http-options.js';
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
-import { underPolicy } from './policy-reports.js';
+import { ForbiddenRequest, underPolicy } from './policy-reports.js';
 import { type HeaderPairs, headersFor, secretsIn } from './request-headers.js';
 import { RequestLimit, RequestSlots } from './request-limit.js';
 import type { Retries } from './retries.js';
@@ -68,6 +68,7 @@ export class HttpClient {
   #guard: Promise<AddressGuard> | undefined;
   /** Whether the last bytes trickled in: then the next ones get only the time of a response. */
   #isTrickling = false;
+  #hasAnswered = false;
 
   constructor(
     readonly address: Address,
@@ -107,6 +108,7 @@ export class HttpClient {
     try {
       const { response, url } = await this.#fetch(method, range, hop, ending.signal);
       clock.responseBegan();
+      this.#hasAnswered = true;
       this.retries.markReachable(url.host);
       const server = url.origin === this.address.url.origin ? 'the server' : url.origin;
       const next = bodyOf(response, clock, ending.signal, (trickles) => {
@@ -119,6 +121,9 @@ export class HttpClient {
       const { host } = hop.url;
       if (clock.hasExpired)
         throw new NoAnswer(this.#silenceMessage(hop.url, clock), undefined, { cause: thrown, host });
+      // A server that has answered before may redirect to another place the next time.
+      if (thrown instanceof ForbiddenRequest && thrown.isSent && this.#hasAnswered)
+        throw new NoAnswer(thrown.message, undefined, { cause: thrown, host });
       if (!(thrown instanceof FetchRejected)) throw thrown;
       const { cause } = thrown;
       throw new NoAnswer(this.#noAnswerMessage(method, hop, cause), undefined, { cause, host });

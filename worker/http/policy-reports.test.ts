@@ -9,7 +9,7 @@ beforeEach(() => {
   page = new EventTarget();
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
   vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page));
-  vi.stubGlobal('location', { origin: 'https://host.test' });
+  vi.stubGlobal('location', { origin: 'https://host.test', protocol: 'https:' });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -121,6 +121,30 @@ describe('requests', () => {
     const failure = await asked(REJECTION, 'connect-src', blocked, { originalPolicy });
     const message = `the page's Content Security Policy forbids ${words}`;
     expect(failure).toMatchObject({ code: 'policy', fields, message });
+  });
+
+  test.each([
+    ['*', true],
+    ['https:', true],
+    ['http:', true],
+    ['HTTPS:', true],
+    ['wss:', false],
+    ['bucket.test', true],
+    ['bucket.test:443', true],
+    ['bucket.test:*', true],
+    ['bucket.test:8443', false],
+    ['https://bucket.test/some/path', true],
+    ['http://bucket.test', true],
+    ['*.test', true],
+    ['*.bucket.test', false],
+    ["'self'", false],
+    ["'none'", false],
+    ['other.test https://*.test:*', true],
+  ])('the policy allows %s: it forbids a redirect: %s', async (sources, isRedirect) => {
+    for (const originalPolicy of [`img-src a; connect-src ${sources}`, `default-src ${sources}`]) {
+      const failure = await asked(REJECTION, 'connect-src', `${BUCKET}/disk`, { originalPolicy });
+      expect(failure).toMatchObject({ code: 'policy', isSent: isRedirect });
+    }
   });
 
   test.each([

@@ -52,7 +52,7 @@ export class PolicyReports {
     const found = await this.#find(
       ({ effectiveDirective, blockedURI }) => effectiveDirective === CONNECT && originOf(blockedURI) === origin,
     );
-    return found && new ForbiddenRequest(origin, allows(found, sourceOf(origin)) ? undefined : sourceOf(origin));
+    return found && new ForbiddenRequest(origin, allows(found, new URL(origin)) ? undefined : sourceOf(origin));
   }
 
   async #find(matches: (report: Violation) => boolean): Promise<Violation | undefined> {
@@ -103,9 +103,29 @@ export class ForbiddenRequest extends CodedFailure {
   }
 }
 
-/** Whether the policy lists `source`. */
-const allows = ({ originalPolicy }: Violation, source: string): boolean =>
-  originalPolicy.split(/[\s;,]+/).includes(source);
+/** Whether the policy allows requests to the origin `url`. */
+function allows({ originalPolicy }: Violation, url: URL): boolean {
+  const directives = originalPolicy.split(';').map((directive) => directive.trim().split(/\s+/));
+  const sourcesOf = (name: string) => directives.find(([first = '']) => first.toLowerCase() === name)?.slice(1);
+  const sources = sourcesOf(CONNECT) ?? sourcesOf('default-src') ?? [];
+  return sources.some((source) => isMatch(source.toLowerCase(), url));
+}
+
+/** A source expression: a scheme, or a host with or without a scheme and a port. A path does not count after a redirect. */
+const SOURCE = /^(?:([a-z][a-z\d+.-]*):(?:\/\/|$))?([^:/]*)(?::(\d+|\*))?(?:\/|$)/;
+const PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' };
+
+/** Whether `source` matches the origin `url`: Content Security Policy 3, section 6.7.2.8. */
+function isMatch(source: string, { origin, protocol, hostname, port }: URL): boolean {
+  if (source === '*') return true;
+  if (source === "'self'") return origin === globalThis.location.origin;
+  const [matched, scheme = globalThis.location.protocol.slice(0, -1), host, ofPort] = SOURCE.exec(source) ?? [];
+  // A source for http allows https, too.
+  if (matched === undefined || ![`${scheme}:`, `${scheme}s:`].includes(protocol)) return false;
+  if (host === '') return true;
+  const isHost = host!.startsWith('*.') ? hostname.endsWith(host!.slice(1)) : hostname === host;
+  return isHost && (ofPort === '*' || (ofPort ?? PORTS[protocol]) === (port || PORTS[protocol]));
+}
 
 function originOf(blocked: string): string | undefined {
   return URL.canParse(blocked) ? new URL(blocked).origin : undefined;
