@@ -49,14 +49,16 @@ const STEP_TIME = 200;
 /** Calls `work` when the browser has time. Not all browsers say when. */
 const whenIdle = (work: () => void): unknown => (globalThis.requestIdleCallback ?? setTimeout)(work);
 
+/** The time of a frame, in milliseconds. */
+const FRAME_TIME = 16;
 /** The longest wait for a frame, in milliseconds: a hidden page has none, but its title and its notifications. */
-const FRAME = 100;
+const LONGEST_FRAME = 100;
 
 /** Resolves before the next frame. */
 const nextFrame = (): Promise<unknown> =>
   new Promise((resolve) => {
     requestAnimationFrame(resolve);
-    setTimeout(resolve, FRAME);
+    setTimeout(resolve, LONGEST_FRAME);
   });
 
 export class Converter extends LitElement implements DecantConverterElement, Host {
@@ -92,6 +94,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   readonly #announced = new Announced();
   readonly #focus = new Focus();
   readonly #painter = new Painter();
+  /** When it was rendered last, by `performance.now()`. */
+  #renderedAt = Number.NEGATIVE_INFINITY;
   /** The step that was shown last. */
   #step: State['step'] = 'empty';
   #title: string | undefined;
@@ -154,9 +158,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (name === 'output') this.requestUpdate();
   }
 
-  /** Renders once for all changes of a frame, so that opening and converting do not wait for each of them. */
+  /** Renders the first change at once, and the next ones once a frame: opening and converting do not wait for each of them. */
   override async scheduleUpdate(): Promise<void> {
-    if (this.hasUpdated) await nextFrame();
+    if (performance.now() - this.#renderedAt < FRAME_TIME) await nextFrame();
+    this.#renderedAt = performance.now();
     await super.scheduleUpdate();
   }
 
