@@ -68,7 +68,6 @@ export class HttpClient {
   #guard: Promise<AddressGuard> | undefined;
   /** Whether the last bytes trickled in: then the next ones get only the time of a response. */
   #isTrickling = false;
-  #hasAnswered = false;
 
   constructor(
     readonly address: Address,
@@ -108,7 +107,6 @@ export class HttpClient {
     try {
       const { response, url } = await this.#fetch(method, range, hop, ending.signal);
       clock.responseBegan();
-      this.#hasAnswered = true;
       this.retries.markReachable(url.host);
       const server = url.origin === this.address.url.origin ? 'the server' : url.origin;
       const next = bodyOf(response, clock, ending.signal, (trickles) => {
@@ -122,7 +120,7 @@ export class HttpClient {
       if (clock.hasExpired)
         throw new NoAnswer(this.#silenceMessage(hop.url, clock), undefined, { cause: thrown, host });
       // A server that has answered before may redirect to another place the next time.
-      if (thrown instanceof ForbiddenRequest && thrown.isSent && this.#hasAnswered)
+      if (thrown instanceof ForbiddenRequest && thrown.isSent && this.retries.hasReachedAny)
         throw new NoAnswer(thrown.message, undefined, { cause: thrown, host });
       if (!(thrown instanceof FetchRejected)) throw thrown;
       const { cause } = thrown;

@@ -65,6 +65,11 @@ export class Retries {
     this.#answered.add(undefined);
   }
 
+  /** Whether a host has answered, with any status. */
+  get hasReachedAny(): boolean {
+    return this.#answered.size > 0;
+  }
+
   /** Counts progress: `bytes`, or enough by default. */
   received(bytes = MIN_PROGRESS): void {
     this.#few += bytes;
