@@ -143,7 +143,7 @@ fn types_of(option: &FormatOption) -> Vec<String> {
     }
 }
 
-/// What the type of an option does not say: its default, or its only value, and the form of other values.
+/// Documents an option: its default or its only value, and the form of other values.
 fn about(FormatOption { name: _, values, other }: &FormatOption, is_implied: bool, types: &[String]) -> String {
     if is_implied || (values.len() == 1 && other.is_none()) {
         return format!("Only {}.", values.iter().copied().map(code).collect::<Vec<_>>().join(" or "));

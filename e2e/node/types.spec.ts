@@ -72,7 +72,7 @@ const FORMAT_OPTIONS = `
     await image.convert('out', { format: 'raw.gz', formatOptions: { level: 5 } });
     // @ts-expect-error no such compression
     await image.convert('out', { format: 'qcow2', formatOptions: { compression_type: 'lzo' } });
-    // @ts-expect-error a switch is no number
+    // @ts-expect-error a switch is not a number
     await image.convert('out', { format: 'qcow2', formatOptions: { compress: 1 } });
     // @ts-expect-error a size is no switch
     await image.measure({ format: 'qcow2', formatOptions: { cluster_size: true } });
