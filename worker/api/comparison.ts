@@ -7,7 +7,7 @@ import { withListener } from '../errors/signals.js';
 import type { CompareRequest, ComparisonDone, CrateCompared } from '../messages/coordinator.js';
 import type { CompareOptions, CompareResult, DiskRange, Progress } from '../public/types.js';
 import { type ConversionContext, failureOf } from './conversion-disks.js';
-import { withWorkers } from './conversion-run.js';
+import { withWorkers } from './conversion-writing.js';
 import { settleMemory } from './options.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
 

@@ -1,7 +1,14 @@
 // Conversions to the outputs of callers: which target, which format, and whether the size of the disk is needed first.
 
 import type { ImageSetup } from '../client-side/image-session.js';
-import { cancelled, DecantError, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
+import {
+  cancelled,
+  DecantError,
+  orCancelled,
+  orTargetError,
+  orTargetFailure,
+  toDecantError,
+} from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { Output, SettledOptions } from '../public/caller-types.js';
 import type { ConvertResult, SavedProgress } from '../public/types.js';
@@ -9,15 +16,10 @@ import { abandonOutput, canBeReadBack, isCustomOutput, loadCustomTargets } from 
 import type { OutputTarget, Spool } from '../targets/output-target.js';
 import { needless } from '../targets/output-target.js';
 import type { ConversionContext } from './conversion-disks.js';
-import {
-  type CancellableOptions,
-  orDiscarded,
-  orTargetFailure,
-  type RunOptions,
-  type SizedFormat,
-  writeTo,
-} from './conversion-run.js';
+import { type SizedFormat, writeTo } from './conversion-run.js';
+import { orDiscarded } from './discarding.js';
 import { identityOf } from './identity.js';
+import type { CancellableOptions, RunOptions } from './options.js';
 import { type ChosenFormat, chosenFormat, loadPlaces } from './output-format.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
 

@@ -5,7 +5,8 @@ import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js'
 import { DecantError, orCancelled } from '../errors/errors.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
 import type { ConversionContext } from './conversion-disks.js';
-import { type CancellableOptions, convertInto } from './conversion-run.js';
+import { convertInto } from './conversion-run.js';
+import type { CancellableOptions } from './options.js';
 import { UnpackedFile } from './unpacking.js';
 import { asPhase } from './whole-progress.js';
 

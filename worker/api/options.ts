@@ -11,7 +11,7 @@ import {
 } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
 import { checkLimit } from '../http/request-limit.js';
-import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
+import type { ConvertOptions, OpenOptions, Output, SettledOptions } from '../public/caller-types.js';
 import type { Configuration, TargetsOptions } from '../public/types.browser.js';
 import type {
   CheckOptions,
@@ -23,7 +23,9 @@ import type {
   FormatChoice,
   MapOptions,
   MeasureOptions,
+  Network,
   PrepareOptions,
+  Progress,
   ReadableOptions,
   ReadOptions,
   Sha256Options,
@@ -31,6 +33,16 @@ import type {
 } from '../public/types.js';
 import { canBeReadBack, isCustomOutput } from '../targets/custom-output.js';
 import type { Platform } from './platform.js';
+
+/** The options of a conversion that can be cancelled: at least by closing the image. */
+export type CancellableOptions = SettledOptions & { signal: AbortSignal };
+
+/** The options of a conversion that runs. Its listener never throws. */
+export interface RunOptions extends CancellableOptions {
+  onProgress: (progress: Progress) => void;
+  /** The traffic so far of the image and the target. */
+  networks: () => Network[];
+}
 
 const MIB = 1 << 20;
 export const MIN_WORKERS = 1;

@@ -8,9 +8,11 @@ import { OUTPUTS } from '../public/registry.js';
 import type { Progress } from '../public/types.js';
 import { type ImageSettings, Sources } from '../sources/sources.js';
 import type { ConversionContext } from './conversion-disks.js';
-import { DIFFERS, type RunOptions, UNREADABLE, type Verification } from './conversion-run.js';
+
 import { differingParts, newSeed, SUMMED, type SummedDisk, sumsOf } from './guest-sums.js';
+import type { RunOptions } from './options.js';
 import type { ChosenFormat } from './output-format.js';
+import { DIFFERS, UNREADABLE, type Verification } from './read-back.js';
 import { readRange } from './reading.js';
 
 /** A new verification of a conversion of `disks`. */
@@ -18,7 +20,7 @@ export function newVerification(disks: ConversionContext[]): Verification {
   const seed = newSeed();
   return {
     seed,
-    async readBack(output, converted, chosen, options, report) {
+    async compare(output, converted, chosen, options, report) {
       const sources = await Sources.of(output);
       const sizes = converted.disks.map(({ diskSize }) => diskSize);
       let before = 0;

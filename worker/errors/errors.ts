@@ -125,6 +125,15 @@ export function toTargetError(thrown: unknown): DecantError {
   return toDecantError(thrown, 'target', 'write the output');
 }
 
+/** Resolves to the result of `work`. Its failure becomes an error of kind `target`. */
+export async function orTargetFailure<T>(work: T | Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw toTargetError(thrown);
+  }
+}
+
 /** The names of exceptions for full storage. That of Firefox is not a DOMException. */
 const FULL: unknown[] = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
 
