@@ -1,21 +1,19 @@
 // The storage below block devices: other devices, and the files of loop devices.
 
-import { type BigIntStats, fstat, readdir } from 'node:fs';
+import { type BigIntStats, readdir } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { folderOf, numbersOf } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
-import { isSame } from './resolved-path.js';
+import { isSame, statsOf } from './resolved-path.js';
 
 /** The device of a file: itself if it is a device, otherwise the one that it is on. */
 const deviceOf = (file: BigIntStats): bigint => (file.isBlockDevice() ? file.rdev : file.dev);
 
 /** The files of `sources`, in order; undefined for a source that is not a file. */
 export const sourceFiles = (sources: OpenedSource['spec'][]): Promise<(BigIntStats | undefined)[]> =>
-  Promise.all(
-    sources.map(async (spec) => ('file' in spec ? promisify(fstat)(spec.file.fd, { bigint: true }) : undefined)),
-  );
+  Promise.all(sources.map(async (spec) => ('file' in spec ? statsOf(spec.file.fd) : undefined)));
 
 /** Whether `a` and `b` are the same, or one stores the content of the other: a change of one may change the other. */
 export async function overlap(a: BigIntStats, b: BigIntStats): Promise<boolean> {

@@ -1,19 +1,19 @@
 // A path in Node: a temporary file beside the target, renamed over it at the end. Block devices, and files with `existing`, are
-// written in place.
+// written in place: see in-place.ts.
 
-import { type BigIntStats, close, constants, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
+import { type BigIntStats, close, constants, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../../errors/errors.js';
 import { fileError, fileReason } from '../../errors/file-error.js';
-import type { OpenFile, TargetSpec } from '../../messages/messages.js';
+import type { TargetSpec } from '../../messages/messages.js';
 import type { Notice, SavedProgress } from '../../public/types.js';
-import { deviceSize } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput, outputInUse } from '../claims.js';
 import { type OutputTarget, type ResumePoint, requireSize, resumableError, type Sizes } from '../output-target.js';
 import { allocate } from './allocate.js';
 import { below, overlap, sourceFiles } from './device.js';
+import { openInPlace } from './in-place.js';
 import { Journal } from './journal.js';
 import { keepOwnerAndMode, type MadeFile, refused, setMode } from './owner-and-mode.js';
 import { hasRival, isLocal, partialName, sweepFolder } from './partial.js';
@@ -22,26 +22,20 @@ import {
   fromRoot,
   isSameInode,
   isUnwritten,
+  openFileOf,
   pathIn,
   type ResolvedPath,
   resolvePath,
+  statsOf,
 } from './resolved-path.js';
 import { releaseForResume, removeUseless, resumableFor, takeOver } from './resumable.js';
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR } = constants;
 /** The mode of a new file, before the umask. */
 const ANYONE = 0o666;
 const OWNER_ONLY = 0o600;
 
-const about = (fd: number) => promisify(fstat)(fd, { bigint: true });
 const find = (path: string | Buffer) => stat(path, { bigint: true }).catch(unlessMissing);
-
-const openFile = (fd: number, path: Buffer, { dev, ino }: BigIntStats): OpenFile => ({
-  fd,
-  path,
-  device: dev,
-  inode: ino,
-});
 
 /** See `ConvertOptions` in Node. */
 interface PathOptions {
@@ -86,7 +80,14 @@ export class PathTarget implements OutputTarget {
     try {
       const { location, existing } = await this.#locate(identity !== undefined);
       this.#release = claimOutput(`'${this.path}'`, keysOf(this.#folder!, location, existing));
-      if (this.#isInPlace(existing)) return await this.#openInPlace(location, existing, sizes);
+      if (this.#isInPlace(existing)) {
+        const opened = await openInPlace(this.path, location, existing, sizes, this.options.verify === true);
+        this.#fd = opened.file.fd;
+        this.#untouched = opened.stats;
+        this.notices.push(...opened.notices);
+        // With `sync`: failed writes are reported by the flush at the latest.
+        return { file: opened.file, name: this.path, inPlace: true, dense: true, sync: true };
+      }
       return await this.#openFile(location, existing, sizes, signal, identity);
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
@@ -120,13 +121,13 @@ export class PathTarget implements OutputTarget {
   async readBack(size: number): Promise<OpenedSource> {
     try {
       const fd = this.#fd!;
-      const stats = await about(fd);
+      const stats = await statsOf(fd);
       if (this.#temporary) requireSize(Number(stats.size), size, `'${this.path}'`);
       const path = this.#temporary ?? pathIn(this.#location!.folder, this.#location!.name);
       const closed = async () => {};
       // The target closes the file.
       return {
-        spec: { file: openFile(fd, path, stats), size },
+        spec: { file: openFileOf(fd, path, stats), size },
         identity: this,
         name: undefined,
         size,
@@ -198,7 +199,7 @@ export class PathTarget implements OutputTarget {
     if (!this.#untouched || this.#fd === undefined) return undefined;
     // Writes to a device do not change its modification time.
     if (this.#untouched.isBlockDevice()) return `'${this.path}' may now contain a part of the disk`;
-    const now = await about(this.#fd);
+    const now = await statsOf(this.#fd);
     if (now.mtimeNs === this.#untouched.mtimeNs) return undefined;
     const isThere = isSameInode(await find(this.path).catch(() => undefined), now);
     return `${isThere ? '' : 'the file that was opened as '}'${this.path}' now contains a part of the disk`;
@@ -280,7 +281,7 @@ export class PathTarget implements OutputTarget {
     let temporary = pathIn(location.folder, partialName(location, identity === undefined ? 'partial' : 'resumable'));
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
-    this.#made = await about(this.#fd);
+    this.#made = await statsOf(this.#fd);
     if (await hasRival(location, temporary, this.#made)) throw outputInUse(`'${this.path}'`);
     const kept = [existing, ...(await sourceFiles(this.sources))];
     if (identity !== undefined) {
@@ -289,7 +290,7 @@ export class PathTarget implements OutputTarget {
       temporary = await this.#resume(location, temporary, identity, this.#made.mtimeNs);
     } else if (existing) await keepOwnerAndMode(this.#madeFile, existing);
     await sweepFolder(location, this.#made.mtimeNs, kept, identity === undefined);
-    const file = openFile(this.#fd, temporary, this.#made);
+    const file = openFileOf(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.
     const sync = this.options.sync === true || identity !== undefined;
     const isDense = this.options.sparse === false;
@@ -310,54 +311,10 @@ export class PathTarget implements OutputTarget {
     await unlink(fresh);
     this.#fd = left.fd;
     this.#temporary = left.path;
-    this.#made = await about(left.fd);
+    this.#made = await statsOf(left.fd);
     this.#journal = left.journal;
     this.resumePoint = left.resumePoint;
     return left.path;
-  }
-
-  /** Opens a device, or an existing file, to be written in place. */
-  async #openInPlace({ folder, name }: ResolvedPath, there: BigIntStats, sizes: Sizes): Promise<TargetSpec> {
-    const { outputSize: size, hasFooter = false } = sizes;
-    const isDevice = there.isBlockDevice();
-    if (size === undefined) {
-      const reason = 'it is known only at the end of this conversion';
-      const message = `'${this.path}' is written in place, so the size of the output must be known: ${reason}; write a new file instead`;
-      throw new DecantError('usage', message, { code: 'size-needed' });
-    }
-    const room = isDevice ? await deviceSize(there.rdev) : Number(there.size);
-    if (room < size) {
-      throw new DecantError(
-        'usage',
-        `'${this.path}' holds ${room} bytes, but the output has ${size}; choose a larger ${isDevice ? 'device' : 'file'}`,
-        { code: 'target-too-small', fields: { room, size } },
-      );
-    }
-    if (hasFooter && room > size) this.#requireCut(isDevice, room, size);
-    const path = pathIn(folder, name);
-    // For a device, O_EXCL fails if it is mounted.
-    const access = this.options.verify ? O_RDWR : O_WRONLY;
-    this.#fd = await promisify(open)(path, isDevice ? access | O_EXCL : access);
-    const opened = await about(this.#fd);
-    const isSameOne = isDevice ? opened.isBlockDevice() && opened.rdev === there.rdev : isUnwritten(there, opened);
-    if (!isSameOne) {
-      throw new DecantError('target', `'${this.path}' was replaced while it was opened; try again`);
-    }
-    this.#untouched = opened;
-    // With `sync`: failed writes are reported by the flush at the latest.
-    return { file: openFile(this.#fd, path, opened), name: this.path, inPlace: true, dense: true, sync: true };
-  }
-
-  /** Fails if readers would not find the footer at the end of the file. For a device, adds a notice: its size is fixed. */
-  #requireCut(isDevice: boolean, room: number, size: number): void {
-    const fields = { room, size };
-    const problem = `'${this.path}' holds ${room} bytes, but the output has ${size}: readers will not find its footer at the end of the ${isDevice ? 'device' : 'file'}`;
-    if (isDevice) {
-      this.notices.push({ code: 'footer-inside', fields, message: problem });
-      return;
-    }
-    const message = `${problem}; truncate it to ${size} bytes first, or write a new file`;
-    throw new DecantError('usage', message, { code: 'target-too-large', fields });
   }
 
   /** Fails if the path leads to another file than at the start. */
@@ -374,7 +331,7 @@ export class PathTarget implements OutputTarget {
   /** Renames the finished file to the target, after checking that neither was replaced by another program. */
   async #replace(location: ResolvedPath, temporary: Buffer, size: number): Promise<void> {
     if (this.#journal?.flushFailure !== undefined) throw this.#journal.flushFailure;
-    const made = await about(this.#fd!);
+    const made = await statsOf(this.#fd!);
     requireSize(Number(made.size), size, `'${this.path}'`);
     if (!(await this.#isOurs(temporary))) throw await this.#lost(location);
     const target = pathIn(location.folder, location.name);

@@ -1,10 +1,12 @@
 // Resolves a path as the system does, so that a temporary file can be created beside its file. Names are bytes, since they may
 // not be text.
 
-import type { BigIntStats } from 'node:fs';
+import { type BigIntStats, fstat } from 'node:fs';
 import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, resolve, sep } from 'node:path';
+import { promisify } from 'node:util';
 import { DecantError } from '../../errors/errors.js';
+import type { OpenFile } from '../../messages/messages.js';
 
 /** The limit of Linux. */
 const MAX_LINKS = 40;
@@ -68,6 +70,17 @@ async function findByLetters(path: string): Promise<ResolvedPath> {
 function unlessNoLink(thrown: NodeJS.ErrnoException): undefined {
   if (thrown.code !== 'EINVAL' && thrown.code !== 'ENOENT') throw thrown;
 }
+
+/** The state of the open file `fd`. */
+export const statsOf = (fd: number): Promise<BigIntStats> => promisify(fstat)(fd, { bigint: true });
+
+/** Describes the open file `fd`, which has the path `path`. */
+export const openFileOf = (fd: number, path: Buffer, { dev, ino }: BigIntStats): OpenFile => ({
+  fd,
+  path,
+  device: dev,
+  inode: ino,
+});
 
 /** Identifies a file while it exists. */
 type Inode = Pick<BigIntStats, 'dev' | 'ino'>;

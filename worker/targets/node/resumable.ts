@@ -1,13 +1,13 @@
 // Partial files with a journal, which a later conversion can resume.
 
-import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node:fs';
+import { type BigIntStats, close, constants, ftruncate, open } from 'node:fs';
 import { lstat, rename, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { SavedProgress } from '../../public/types.js';
 import type { ResumePoint } from '../output-target.js';
 import { isOwnedByUser, isUseless, Journal, journalOf, readJournal } from './journal.js';
 import { partialName, resumables } from './partial.js';
-import { isSame, isSameInode, pathIn, type ResolvedPath } from './resolved-path.js';
+import { isSame, isSameInode, pathIn, type ResolvedPath, statsOf } from './resolved-path.js';
 
 const { O_NOFOLLOW = 0, O_RDWR } = constants;
 
@@ -104,7 +104,7 @@ async function claim(
   if (fd === undefined) return undefined;
   let journal: Journal | undefined;
   try {
-    const stats = await promisify(fstat)(fd, { bigint: true });
+    const stats = await statsOf(fd);
     if (isOwnedByUser(stats) && stats.size >= resumePoint.guest) {
       const path = pathIn(location.folder, partialName(location, 'resumable'));
       journal = await Journal.create(path, fd, identity, resumePoint);

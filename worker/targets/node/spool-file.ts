@@ -12,7 +12,7 @@ import type { OpenedSource } from '../../sources/opened-source.js';
 import { type ReadSpool, requireSize, type Sizes, type Spool } from '../output-target.js';
 import { below, sourceFiles } from './device.js';
 import { partialName, sweepFolder } from './partial.js';
-import { isSameInode, pathIn } from './resolved-path.js';
+import { isSameInode, pathIn, statsOf } from './resolved-path.js';
 
 const { O_CREAT, O_EXCL, O_RDWR } = constants;
 const OWNER_ONLY = 0o600;
@@ -61,7 +61,7 @@ export class SpoolFile implements Spool {
       const location = { folder, name: NAME };
       const path = pathIn(folder, partialName(location));
       const fd = await promisify(open)(path, O_CREAT | O_EXCL | O_RDWR, OWNER_ONLY);
-      const made = await promisify(fstat)(fd, { bigint: true });
+      const made = await statsOf(fd);
       this.#file = { fd, path, made };
       // Leftovers may take up the room.
       await sweepFolder(location, made.mtimeNs, kept, false);
