@@ -1,12 +1,14 @@
 //! A chain: an image and the layers below it, opened one by one and read as one disk.
 
 mod companions;
+mod layer;
 mod merged_walk;
 pub(super) mod open_options;
 mod overlap_check;
 mod parents;
 mod walked_check;
 
+pub(crate) use layer::Layer;
 pub use open_options::{Companion, OpenOptions, StatedDisk};
 
 use crate::container::Member;
@@ -14,7 +16,7 @@ use crate::container::block_source::BlockSource;
 use crate::disk::extent::{CheckedWalk, ExtentWalk, Extents};
 use crate::disk::file_check::{CheckProgress, FileCheck, FindingKind};
 use crate::disk::host_ranges::HostReports;
-use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
+use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need};
 use crate::disk::reference::{Reference, Role, base_name};
 use crate::disk::{EncryptionInfo, file_name};
 use crate::error::place::Place;
@@ -29,6 +31,7 @@ use crate::open::refusals::{not_read_in_order, not_recognised};
 use crate::open::safety;
 use crate::open::split::split_file::SplitFile;
 use companions::Candidates;
+use layer::OpenedLayer;
 use overlap_check::{CheckedFiles, OverlapCheck};
 use parents::{ParentCheck, ParentSearch};
 use std::rc::Rc;
@@ -96,59 +99,6 @@ impl Top {
         let (containers, list, beside) = (Vec::new(), Rc::default(), Vec::new());
         let parents = options.stated.parents.clone();
         Ok(Self { format, reason, containers, list, missing: 0, beside, checksum: None, parents, tables, blocks: None })
-    }
-}
-
-pub(crate) struct Layer {
-    pub(crate) file: FileId,
-    /// The file's name, for messages.
-    pub(crate) name: String,
-    pub(crate) disk: Rc<dyn Disk>,
-    /// Its bytes.
-    source: Rc<dyn Source>,
-    /// Whether it is read as raw because its format is neither stated nor recognised.
-    guessed: bool,
-    /// The files with parts of this layer, in the order of its references; `None` for a reference to the layer below
-    /// and for a missing file.
-    parts: Rc<[Option<PartFile>]>,
-    /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
-    pub(crate) cipher: Option<u16>,
-    /// Its place, if it was found in a container.
-    place: Option<Place>,
-    /// The notice about how it was accepted as the layer below, if there is one.
-    pub(crate) notice: Option<Notice>,
-}
-
-/// A layer after opening, before its references are resolved.
-struct OpenedLayer {
-    disk: Rc<dyn Disk>,
-    guessed: bool,
-    place: Option<Place>,
-    notice: Option<Notice>,
-}
-
-impl Layer {
-    /// Whether this layer has the same bytes as `other`, since it is read from the same files in the same way. `shared` are the files that
-    /// are the same. A password may not be verifiable, so a layer with one never counts as the same.
-    pub(crate) fn is_same_as(&self, other: &Self, shared: &[(FileId, FileId)]) -> bool {
-        let (files, others): (Vec<_>, Vec<_>) =
-            (self.files().map(|(file, _)| file).collect(), other.files().map(|(file, _)| file).collect());
-        let are_same = || files.iter().zip(&others).all(|(&file, &other)| shared.contains(&(file, other)));
-        let is_open = self.cipher.is_none() && other.cipher.is_none();
-        let is_alike = self.disk.format() == other.disk.format() && self.place.is_none() && other.place.is_none();
-        is_open && is_alike && files.len() == others.len() && are_same()
-    }
-
-    /// Its own file and the files with parts of it, each with its name.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
-        let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
-        std::iter::once((self.file, &self.name[..])).chain(parts)
-    }
-
-    /// Whether a file with a part of it was not handed over.
-    fn lacks_part(&self) -> bool {
-        let mut parts = self.disk.references().iter().zip(self.parts.iter());
-        parts.any(|(reference, part)| part.is_none() && !reference.role.is_layer())
     }
 }
 
