@@ -70,7 +70,7 @@ fn outputs_are_the_same_with_a_digest() {
     let disk = disk();
     let plain = Case { format: Some("raw".to_owned()), ..Case::new(disk.clone()) };
     let hashed = Case { digest: Some(Digested::Sha256), ..plain.clone() };
-    let ascending = Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
+    let ascending = Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
     let late = Abilities { late_start: u64::MAX, ..Abilities::default() };
     for format in OUTPUT_FORMATS {
         for (abilities, job) in [(late, 64 << 10), (ascending, 1 << 20)] {

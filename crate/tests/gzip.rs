@@ -10,10 +10,10 @@ use miniz_oxide::deflate::compress_to_vec;
 const MIB: usize = 1 << 20;
 
 const TARGETS: [Abilities; 4] = [
-    Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
-    Abilities { ordered: false, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
+    Abilities { ascending: false, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
 ];
 
 pub fn noise(len: usize) -> Vec<u8> {

@@ -83,12 +83,12 @@ fn compressed_jobs_in_flight_fit_into_the_memory() {
 #[test]
 fn more_jobs_are_there_only_if_they_may_end_in_any_order_and_fit() {
     let any_order = Abilities { late_start: u64::MAX, ..Abilities::default() };
-    let ordered = Abilities { ordered: true, ..any_order };
+    let ascending = Abilities { ascending: true, ..any_order };
     // (KiB of a grain, output, abilities of the target, jobs at once)
     for (grain, format, abilities, expected) in [
         (64, "raw", any_order, DEPTH + AHEAD),
         (64, "vpc", any_order, DEPTH + AHEAD),
-        (64, "raw", ordered, DEPTH),
+        (64, "raw", ascending, DEPTH),
         // It is compressed, and its jobs are larger.
         (64, "qcow2", any_order, 1),
         // A grain has the size of eight jobs.

@@ -64,7 +64,7 @@ impl Source for Counted {
 
 /// A target that takes bytes in order, and drops them.
 pub fn in_order() -> EachRun<impl Fn(u64, &[u8])> {
-    nowhere(Abilities { ordered: true, late_start: u64::MAX, ..Abilities::default() })
+    nowhere(Abilities { ascending: true, late_start: u64::MAX, ..Abilities::default() })
 }
 
 /// An image of at least a megabyte with clusters of 2^`bits` bytes: all L1 entries are `l1`, and all entries of the L2

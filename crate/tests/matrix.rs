@@ -8,12 +8,12 @@ use std::path::Path;
 const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 const KINDS: [Abilities; 6] = [
-    Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: false, holes: Holes::WriteZeros, short_hole: 64 << 10, late_start: u64::MAX },
+    Abilities { ascending: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: false, holes: Holes::WriteZeros, short_hole: 64 << 10, late_start: u64::MAX },
 ];
 
 /// Writes clusters of every kind: whole and partial data, data that is zero, zero clusters with and

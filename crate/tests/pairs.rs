@@ -26,12 +26,12 @@ const SOURCES: [Option<Answers>; 4] = [None, Some(Answers::InOrder), Some(Answer
 /// The target: a file, or memory with these abilities.
 const TARGETS: [Option<Abilities>; 7] = [
     None,
-    Some(Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX }),
-    Some(Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX }),
-    Some(Abilities { ordered: false, holes: Holes::Report, short_hole: 0, late_start: u64::MAX }),
-    Some(Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX }),
-    Some(Abilities { ordered: false, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX }),
-    Some(Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ascending: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ascending: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX }),
+    Some(Abilities { ascending: false, holes: Holes::Report, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ascending: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ascending: false, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX }),
 ];
 
 /// Data at both ends, zeros in data, and a hole of a MiB and more.

@@ -9,7 +9,7 @@ use decant::output::{Options, by_name};
 use decant_codec::crc::crc32;
 
 const MIB: usize = 1 << 20;
-const ASCENDING: Abilities = Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
+const ASCENDING: Abilities = Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
 
 /// A disk with a GPT.
 #[derive(Clone, Copy)]

@@ -22,7 +22,7 @@ fn packed(disk: &[u8], size: usize) -> Case {
 /// Targets that take bytes in any order, and in ascending order only.
 fn targets() -> [Abilities; 2] {
     let any = Abilities { late_start: u64::MAX, ..Abilities::default() };
-    [any, Abilities { ordered: true, late_start: 0, ..any }]
+    [any, Abilities { ascending: true, late_start: 0, ..any }]
 }
 
 /// With the right size, each output is that of the disk in a plain file. With another one, none is completed.

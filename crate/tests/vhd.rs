@@ -381,9 +381,9 @@ fn compressed_fixed_disks() {
         let image = Vhd { kind: FIXED, ..Vhd::new(size, &blocks) };
         let disk = image.disk(&[]);
         let (file, without_a_byte) = (image.file(), &image.file()[..size + 511]);
-        for (file, ordered) in [(&file[..], false), (&file, true), (without_a_byte, false)] {
+        for (file, ascending) in [(&file[..], false), (&file, true), (without_a_byte, false)] {
             let case = Case::new(filter("gzip", &["-c1"], file));
-            let converted = case.convert(Answers::InOrder, Abilities { ordered, ..Abilities::default() }, 1 << 20);
+            let converted = case.convert(Answers::InOrder, Abilities { ascending, ..Abilities::default() }, 1 << 20);
             converted.result.unwrap_or_else(|error| panic!("{size}: {error}"));
             assert!(*converted.target.bytes.borrow() == disk, "{size}: other bytes");
             let codes: Vec<_> = converted.notices.iter().map(|notice| notice.code).collect();

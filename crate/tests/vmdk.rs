@@ -46,7 +46,7 @@ fn case_of(folder: &Path, name: &str) -> Case {
 fn assert_reads(case: &Case, disk: &[u8], what: &str) {
     let kinds = [
         Abilities::default(),
-        Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 65_536, late_start: u64::MAX },
+        Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 65_536, late_start: u64::MAX },
     ];
     for answers in ANSWERS {
         for (kind, job) in kinds.into_iter().flat_map(|kind| [(kind, 512), (kind, 100_000), (kind, 32 << 20)]) {

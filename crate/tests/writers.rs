@@ -63,7 +63,7 @@ fn a_target_with_holes_receives_them() {
     qemu("qemu-io", &[&args[..], &[text(&image)]].concat());
     let case = Case::new(std::fs::read(&image).unwrap());
     let told = |holes, format, job| {
-        let abilities = Abilities { ordered: true, holes, short_hole: 0, late_start: u64::MAX };
+        let abilities = Abilities { ascending: true, holes, short_hole: 0, late_start: u64::MAX };
         let converted = case.convert_to(format, Answers::InOrder, abilities, job);
         converted.result.unwrap();
         (converted.target.holes.take(), converted.target.data_bytes.get())

@@ -8,7 +8,7 @@ import { Sha256 } from '../targets/sha256-hasher.js';
 import type { ObjectTarget } from './worker-host.js';
 
 export class PortTarget implements ObjectTarget {
-  readonly ordered: boolean;
+  readonly ascending: boolean;
   readonly lateStart: number;
   readonly holes: 'reported' | 'filled';
   readonly #port: MessagePort;
@@ -24,7 +24,7 @@ export class PortTarget implements ObjectTarget {
   #waiting: (() => void)[] = [];
 
   constructor({ port, ascending, lateStart, holes, pieces, crypt }: PortSpec) {
-    this.ordered = ascending;
+    this.ascending = ascending;
     this.lateStart = lateStart;
     this.holes = holes ? 'reported' : 'filled';
     this.#most = pieces;
@@ -78,8 +78,8 @@ export class PortTarget implements ObjectTarget {
     most: number,
     fill: (piece: Uint8Array, from: number, length: number) => void,
   ): Promise<number> {
-    // Pieces are joined only if the output is contiguous and ordered.
-    if (!this.ordered || this.holes === 'reported') {
+    // Pieces are joined only if the output is contiguous and ascending.
+    if (!this.ascending || this.holes === 'reported') {
       const length = Math.min(most, PIECE);
       const bytes = new Uint8Array(length);
       fill(bytes, 0, length);

@@ -67,8 +67,8 @@ interface ObjectHandle {
  */
 export interface ObjectTarget extends ObjectHandle {
   /** Whether writes and holes must come in ascending order, one at a time. */
-  readonly ordered?: boolean;
-  /** How many bytes at the start of an ordered output may be written last. */
+  readonly ascending?: boolean;
+  /** How many bytes at the start of an output with ascending writes may be written last. */
   readonly lateStart?: number;
   /** Holes are reported to it (`reported`) or written by it as zeros (`filled`). By default, unwritten ranges read as zeros. */
   readonly holes?: 'reported' | 'filled';

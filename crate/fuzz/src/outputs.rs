@@ -129,7 +129,7 @@ impl Case {
             options.retain(|(name, _)| name != "compat");
         }
         let abilities = Abilities {
-            ordered: head.pick(&[false, true]),
+            ascending: head.pick(&[false, true]),
             holes: head.pick(&[Holes::Skip, Holes::Report, Holes::WriteZeros]),
             late_start: head.pick(&[u64::MAX, 0]),
             short_hole: 0,
@@ -179,7 +179,7 @@ impl Case {
             return Ok(disk);
         }
         let file = File { bytes, format: UNMARKED.contains(&self.format.name).then_some("raw") };
-        let abilities = Abilities { ordered: true, holes: Holes::Report, ..Abilities::default() };
+        let abilities = Abilities { ascending: true, holes: Holes::Report, ..Abilities::default() };
         let target = Written::with_room(abilities, self.disk.len() as u64 + AFTER);
         match file.convert(&OUTPUT_FORMATS[0], &[], &target, 1 << 20) {
             Err(error) if error.kind != ErrorKind::Target => Err(error),

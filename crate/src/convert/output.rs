@@ -76,7 +76,7 @@ impl<'a, B> Output<'a, B> {
 
     /// Whether the data of jobs is written, or hashed, in the order of the disk.
     pub(super) fn is_ordered(&self) -> bool {
-        self.abilities().ordered || self.digest.is_some()
+        self.abilities().ascending || self.digest.is_some()
     }
 
     /// Abilities for data at its guest offset. In an assembled output guest offsets are not target offsets, so data and
@@ -85,7 +85,7 @@ impl<'a, B> Output<'a, B> {
         match self.layout.encoding() {
             Encoding::Plain => self.target.abilities(),
             Encoding::Stored | Encoding::Compressed(_) => {
-                Abilities { ordered: true, holes: Holes::Report, ..Abilities::default() }
+                Abilities { ascending: true, holes: Holes::Report, ..Abilities::default() }
             }
         }
     }
@@ -133,7 +133,7 @@ impl<'a, B: OutputBytes> OutputWriter<'a, B> {
         Ok(Self {
             output,
             holes: abilities.holes,
-            turns: abilities.ordered.then(Turns::default),
+            turns: abilities.ascending.then(Turns::default),
             assembly: Assembly::new(output.layout, &output.stamp, output.target, pass)?,
         })
     }

@@ -52,7 +52,7 @@ pub enum Holes {
 pub struct Abilities {
     /// Whether writes and holes must arrive one at a time, in ascending order. Otherwise they arrive in any order,
     /// several concurrently.
-    pub ordered: bool,
+    pub ascending: bool,
     /// How the target handles ranges without data.
     pub holes: Holes,
     /// How many bytes at the start of the output may be written after all others.

@@ -11,7 +11,7 @@ pub fn check(case: &Case, disk: &[u8], what: &str) {
     for answers in ANSWERS {
         for job in JOBS {
             for kind in
-                [Abilities::default(), Abilities { ordered: true, holes: Holes::WriteZeros, ..Abilities::default() }]
+                [Abilities::default(), Abilities { ascending: true, holes: Holes::WriteZeros, ..Abilities::default() }]
             {
                 let converted = case.convert(answers, kind, job);
                 converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));

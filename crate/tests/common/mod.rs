@@ -166,7 +166,7 @@ impl MemoryTarget {
         assert!(!self.finished.get() && !self.aborted.get());
         let ends_well = end.is_multiple_of(SECTOR) || end == self.bytes.borrow().len();
         assert!(start < end && start.is_multiple_of(SECTOR) && ends_well, "{start}..{end}");
-        assert!(!self.abilities.ordered || start as u64 >= self.last_end.get(), "out of order: {start}..{end}");
+        assert!(!self.abilities.ascending || start as u64 >= self.last_end.get(), "out of order: {start}..{end}");
         for sector in start / SECTOR..end.div_ceil(SECTOR) {
             let before = std::mem::replace(&mut self.covered.borrow_mut()[sector], true);
             assert!(!before, "sector {sector} is written twice");

@@ -59,13 +59,13 @@ impl Written {
         if self.abilities.holes == Holes::Skip { 0 } else { 0xee }
     }
 
-    /// Keeps a write of `len` bytes. An ordered target accepts only its start after later bytes.
+    /// Keeps a write of `len` bytes. A target with ascending writes accepts only its start after later bytes.
     fn keep(&self, offset: u64, len: u64, bytes: impl FnOnce(usize) -> Vec<u8>) -> Result<()> {
         assert!(!self.finished.get() && len > 0);
         let (end, mut writes) = (offset + len, self.writes.borrow_mut());
         let follows = writes.last().is_none_or(|(before, bytes)| before + bytes.len() as u64 <= offset);
         assert!(
-            !self.abilities.ordered || follows || end <= self.abilities.late_start,
+            !self.abilities.ascending || follows || end <= self.abilities.late_start,
             "out of order: {offset}..{end}"
         );
         let room = self.most.saturating_sub(offset).min(len);

@@ -17,11 +17,11 @@ use std::rc::Rc;
 
 /// Abilities of targets: of files that workers may open, and of streams.
 const TARGETS: [Abilities; 5] = [
-    Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
-    Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: 0 },
+    Abilities { ascending: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
+    Abilities { ascending: true, holes: Holes::Report, short_hole: 0, late_start: 0 },
 ];
 
 /// A disk with data at its start and at its end, and a hole of more than half between them.
@@ -212,7 +212,7 @@ fn comes_in_order(output: &Output) {
 /// compression. One pass is enough if the header does not depend on the data.
 #[test]
 fn two_passes_are_asked_for() {
-    let ascending = Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: 0 };
+    let ascending = Abilities { ascending: true, holes: Holes::Report, short_hole: 0, late_start: 0 };
     let enough = Abilities { late_start: 2 << 16, ..ascending };
     let too_few = Abilities { late_start: (2 << 16) - 1, ..ascending };
     let disk = disk(MIB as usize);

@@ -8,8 +8,8 @@ use decant::io::target::{Abilities, Holes};
 use decant::output::Options;
 use sha2::{Digest, Sha256};
 
-const ANY_ORDER: Abilities = Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX };
-const ASCENDING: Abilities = Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
+const ANY_ORDER: Abilities = Abilities { ascending: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX };
+const ASCENDING: Abilities = Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
 
 fn given(options: &[(&str, &str)]) -> Vec<(String, String)> {
     options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

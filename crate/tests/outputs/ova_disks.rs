@@ -15,9 +15,9 @@ use decant::{Error, ErrorKind, Input, OpenOptions};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-const ANY_ORDER: Abilities = Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX };
+const ANY_ORDER: Abilities = Abilities { ascending: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX };
 const ANY_ORDER_REPORTED: Abilities = Abilities { holes: Holes::Report, ..ANY_ORDER };
-const ASCENDING: Abilities = Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
+const ASCENDING: Abilities = Abilities { ascending: true, holes: Holes::WriteZeros, short_hole: 0, late_start: 0 };
 /// The header of the second disk comes after its start.
 const LATE_START: Abilities = Abilities { late_start: MIB, ..ASCENDING };
 

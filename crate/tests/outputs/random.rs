@@ -38,7 +38,7 @@ fn options(output: &Output, random: &mut Random) -> Vec<(String, String)> {
 fn target(random: &mut Random) -> Abilities {
     let holes = random.pick(&[Holes::Skip, Holes::Report, Holes::WriteZeros]);
     let late_start = random.pick(&[0, u64::MAX]);
-    Abilities { ordered: random.below(2) == 0, holes, short_hole: 0, late_start }
+    Abilities { ascending: random.below(2) == 0, holes, short_hole: 0, late_start }
 }
 
 #[test]

@@ -24,7 +24,7 @@ extern "C" {
     #[wasm_bindgen(extends = JsHandle)]
     type JsTarget;
     #[wasm_bindgen(method, getter)]
-    fn ordered(this: &JsTarget) -> Option<bool>;
+    fn ascending(this: &JsTarget) -> Option<bool>;
     #[wasm_bindgen(method, getter)]
     fn holes(this: &JsTarget) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = lateStart)]
@@ -77,9 +77,9 @@ impl<B: JsBytes> Target<B> for ObjectTarget {
             _ => Holes::Skip,
         };
         let short_hole = self.0.short_hole().unwrap_or(0.0) as u64;
-        let ordered = self.0.ordered().unwrap_or(false);
-        let late_start = if ordered { self.0.late_start().unwrap_or(0.0) as u64 } else { u64::MAX };
-        Abilities { ordered, holes, late_start, short_hole }
+        let ascending = self.0.ascending().unwrap_or(false);
+        let late_start = if ascending { self.0.late_start().unwrap_or(0.0) as u64 } else { u64::MAX };
+        Abilities { ascending, holes, late_start, short_hole }
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {

@@ -117,7 +117,7 @@ impl<B: JsBytes> TargetHandle<B> for WritableTarget {
 impl<B: JsBytes> Target<B> for WritableTarget {
     /// Ordered: browsers that cannot make sparse files fill every gap that a write skips.
     fn abilities(&self) -> Abilities {
-        Abilities { ordered: true, late_start: u64::MAX, short_hole: SHORT_HOLE, ..Abilities::default() }
+        Abilities { ascending: true, late_start: u64::MAX, short_hole: SHORT_HOLE, ..Abilities::default() }
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
