@@ -97,7 +97,7 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<DiskImage> = {})
     unlock: async () => {},
     map: async function* () {},
     read: async (_offset: number, length: number) => new Uint8Array(length),
-    resumable: async () => undefined,
+    savedProgress: async () => undefined,
     close: async () => {},
     ...more,
   }) as DiskImage;

@@ -15,7 +15,8 @@ export const shareDone = (done: number, total: number): number => Math.min(done 
 /** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
 export async function recall(screen: Screen): Promise<void> {
   const { turn, host } = screen;
-  if (host.output) return;
+  // A lost download is told only once: not where nobody would see it.
+  if (host.output || !screen.at('empty')) return;
   const texts = screen.texts;
   const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));
   const lists = await Promise.allSettled([
@@ -62,7 +63,7 @@ function remainsCard(remains: Remains, controls: Controls): TemplateResult {
       <p>${spoken(text)}</p>
       ${resumable ? bar(resumable) : nothing}
       <div class="actions">
-        ${resumable ? fileButton(texts.goOn, 'primary', false, resume, (files) => controls.takePlain(files), label(texts.goOn)) : nothing}
+        ${resumable ? fileButton(texts.goOn, 'primary', false, resume, (files) => controls.takeToResume(files), label(texts.goOn)) : nothing}
         <button part="button" type="button" aria-label=${label(action)} @click=${() => controls.removeRemains(remains)}>${action}</button>
       </div>
     </li>

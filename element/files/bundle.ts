@@ -58,7 +58,7 @@ export const isSameName = (one: string, other: string): boolean => folded(one) =
 
 /** A single file: it always counts as an image, and opening it reports its faults. */
 export const alone = (top: InputFile): Sorted => ({
-  bundles: [{ top, companions: [], called: [top.file.name] }],
+  bundles: [{ top, companions: [], called: [folded(top.file.name)] }],
   skipped: [],
   held: [],
 });

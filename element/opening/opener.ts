@@ -11,7 +11,7 @@ import {
   type Waiting,
 } from 'decant';
 import { fail, reopened } from '../failures/failure.js';
-import { isSameName, labelOf } from '../files/bundle.js';
+import { folded, isSameName, labelOf } from '../files/bundle.js';
 import { type InputFile, isSame, mayBeSame, sourceOf, without } from '../files/input-file.js';
 import {
   allOf,
@@ -350,9 +350,9 @@ function needed(image: AnyImage, notice: string | undefined, locked?: Layer): Om
   };
 }
 
-/** Names by which the queue can find the needed file: the file name, and the ID that the image expects. */
+/** Names by which the queue can find the needed file: the folded file name, and the ID that the image expects. */
 const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => [
-  fileName,
+  folded(fileName),
   ...info.references.flatMap((reference) =>
     reference.name === name && reference.identity ? [reference.identity.id] : [],
   ),

@@ -33,7 +33,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
     </details>
     <div class="actions">
       ${separateButton(controls)}
-      <button class="link" part="button link" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
+      <button class="link" part="button link" aria-disabled=${state.picking ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
   return frame(state, texts, { text: shownText(state.label), name: state.label }, body);

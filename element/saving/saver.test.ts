@@ -436,7 +436,7 @@ async function resume(remains: SavedProgress, name = 'disk.qcow2'): Promise<void
     name,
     imageOf({}, { savedProgress: async (_, options) => (options?.format === 'vpc' ? remains : undefined), convert }),
   );
-  const fallback = vi.fn(() => session.takePlain([fileOf(name)]));
+  const fallback = vi.fn(() => session.takeToResume([fileOf(name)]));
   session.resume(fallback);
   await soon(() => expect(fallback).toHaveBeenCalledOnce());
 }

@@ -1,7 +1,8 @@
 // Saves the disk of an image: asks for the target, then converts.
 
-import type { OutputFormat, SavedProgress } from 'decant';
+import { DecantError, type OutputFormat, type SavedProgress } from 'decant';
 import { shareDone } from '../failures/interrupted.js';
+import { describeRemains } from '../failures/remains.js';
 import { isNamed, mayBeSame } from '../files/input-file.js';
 import {
   downloadName,
@@ -14,7 +15,7 @@ import {
 } from '../files/names.js';
 import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Screen } from '../steps/screen.js';
+import { asError, type Screen } from '../steps/screen.js';
 import type { Step, Target } from '../steps/state.js';
 import { diskChange, fileLength, imagesIn, isTooSmall, takesHours, type Way } from '../ways/choices.js';
 import { quickFormat } from '../ways/destinations.js';
@@ -34,6 +35,10 @@ async function keptAmong(ready: Step<'ready'>): Promise<{ output: OutputFormat; 
   }
   return undefined;
 }
+
+/** Whether the browser has refused a dialog because the person's last click is too long ago, as in the middle of a queue. */
+const needsClick = (thrown: unknown): boolean =>
+  isNamed(thrown, 'SecurityError') && navigator.userActivation?.isActive === false;
 
 export class Saver {
   #conversion: Conversion | undefined;
@@ -133,14 +138,19 @@ export class Saver {
     const { ready } = this.chooser;
     if (ready?.asking?.kind !== 'resume') return;
     const { turn } = this.screen;
-    const { name, kept } = ready.asking;
+    const { asking } = ready;
+    const { name, kept } = asking;
     const isThere = await this.#whileChoosing(turn, async () => {
       if (resumes)
         return ((await keptDownload(ready.image, name, ready.output, diskChange(ready)))?.guestDone ?? 0) > 0;
-      await kept.discard();
-      return true;
+      return kept.discard().then(() => true, asError);
     });
     if (turn.aborted) return;
+    if (isThere instanceof DecantError) {
+      this.chooser.change(turn, { asking });
+      this.screen.tell(this.screen.texts.failure(isThere));
+      return;
+    }
     if (isThere) await this.#convertTo({ kind: 'stored', name, kept });
     else this.chooser.change(turn, { asking: { kind: 'elsewhere', name, kept } });
   }
@@ -163,16 +173,30 @@ export class Saver {
   /** Converts the image that is shown to `target`, and shows the progress and the result. */
   async #convertTo(target: Target): Promise<void> {
     const ready = this.screen.at('ready');
-    if (!ready) return;
+    if (!ready) {
+      await this.#tellEmptied(target);
+      return;
+    }
     this.#conversion = new Conversion(this.screen, this.queue, this.chooser, ready, target);
     await this.#conversion.run();
   }
 
-  /** Runs `ask`, which asks for a target. Until it ends, the image and the name cannot be changed. */
-  async #whileChoosing<T>(turn: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  /** The image has failed while the save dialog was open: says that the dialog has created or emptied the file. */
+  async #tellEmptied(target: Target): Promise<void> {
+    if (target.kind !== 'dialog') return;
+    const remains = await describeRemains(target, 'nothing', this.screen.texts);
+    if (remains) this.screen.tell(remains);
+  }
+
+  /** Runs `ask`, which asks for a target. Until it ends, the image and the name cannot be changed. `undefined` if the turn has ended. */
+  async #whileChoosing<T>(turn: AbortSignal, ask: () => Promise<T>): Promise<T | undefined> {
     this.chooser.change(turn, { choosingTarget: true, asking: undefined });
     try {
       return await ask();
+    } catch (thrown) {
+      // Its image is closed, so anything may fail.
+      if (turn.aborted) return undefined;
+      throw thrown;
     } finally {
       this.chooser.change(turn, { choosingTarget: false });
     }
@@ -277,7 +301,7 @@ export class Saver {
     } catch (thrown) {
       const isSame = this.screen.at('ready')?.way === before;
       this.chooser.change(turn, { picking: false });
-      if (!isNamed(thrown, 'AbortError')) this.chooser.refuseDialog(turn, way);
+      if (!isNamed(thrown, 'AbortError') && !needsClick(thrown)) this.chooser.refuseDialog(turn, way);
       // No question if a folder was picked before, or if the person has chosen another way in the meantime.
       else if (isSame && way === 'folder' && !this.chooser.folder)
         this.chooser.change(turn, { asking: { kind: 'noFolder' } });

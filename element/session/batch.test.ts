@@ -1,8 +1,8 @@
 // All images of the queue, converted the same way.
 
-import { DecantError, type Notice } from 'decant';
+import { DecantError, type DiskImage, type Notice } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { imageOf, images, openImage, outputOf, RESULT, soon } from '../element.test-support.js';
+import { Held, imageOf, images, openImage, outputOf, RESULT, soon } from '../element.test-support.js';
 import { noticesInList } from '../queue/queue-view.js';
 import { resultWarnings } from '../steps/warnings.js';
 import { english } from '../texts/english/index.js';
@@ -55,6 +55,20 @@ test('each result of a queue shows its notices in the list', async () => {
   // The next image takes the place of the result.
   await give('c.qcow2');
   expect(inList()).toEqual([]);
+});
+
+test('files that are given while the next image opens wait, and the results stay', async () => {
+  const opening = new Held<DiskImage>();
+  images.set('b.qcow2', () => opening.promise);
+  images.set('d.qcow2', imageCalled('d.qcow2', { convert: async () => RESULT }));
+  await give('a.qcow2');
+  session.queue.add([{ top: input('b.qcow2')[0]!, companions: [], called: [] }]);
+  session.convertAll();
+  await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 current']));
+  session.take(input('d.qcow2'));
+  await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 current', 'd.qcow2 waiting']));
+  opening.resolve(imageCalled('b.qcow2', { convert: async () => RESULT }));
+  await soon(() => expect(session.overall).toMatchObject({ done: 3, all: 3 }));
 });
 
 test('a failure does not stop the others', async () => {

@@ -12,6 +12,9 @@ type Chosen = Pick<Step<'ready'>, 'output' | 'destination' | 'way'>;
 const isSameChoice = (one: Chosen, other: Chosen): boolean =>
   one.output.name === other.output.name && one.destination?.name === other.destination?.name && one.way === other.way;
 
+/** Whether the person must answer a question before the image can be converted. Without a folder, converting asks for one. */
+const asksFirst = ({ asking }: Step<'ready'>): boolean => asking !== undefined && asking.kind !== 'noFolder';
+
 export class Batch {
   /** The output for all images; `undefined` unless the person has asked to convert all. */
   #chosen: Chosen | undefined;
@@ -63,7 +66,7 @@ export class Batch {
   async #save(chosen: Chosen): Promise<boolean> {
     const ready = this.screen.at('ready');
     if (!ready || ready.choosingTarget) return false;
-    if (ready.asking || !ready.way || !isSameChoice(ready, chosen)) return this.#postpone();
+    if (asksFirst(ready) || !ready.way || !isSameChoice(ready, chosen)) return this.#postpone();
     await this.saver.convert();
     return this.#settle();
   }
@@ -90,7 +93,7 @@ export class Batch {
   async #settle(): Promise<boolean> {
     const ready = this.screen.at('ready');
     if (!ready) return true;
-    if (ready.nameProblem || (ready.asking && ready.asking.kind !== 'noFolder')) return this.#postpone();
+    if (ready.nameProblem || asksFirst(ready)) return this.#postpone();
     this.end();
     return false;
   }

@@ -8,6 +8,7 @@ import { sort, sortMore } from '../files/sorting.js';
 import type { Opener } from '../opening/opener.js';
 import { enqueue, newsOf, type Queue } from '../queue/queue.js';
 import type { Screen } from '../steps/screen.js';
+import type { Batch } from './batch.js';
 
 /** A turn whose files are being found and sorted. */
 interface Taking {
@@ -38,6 +39,7 @@ export class Intake {
     private readonly screen: Screen,
     private readonly queue: Queue,
     private readonly opener: Opener,
+    private readonly batch: Batch,
   ) {}
 
   /** Whether an image is open, or being opened, that can give way to a new one. */
@@ -45,6 +47,12 @@ export class Intake {
     const { phase, opening, isBusy } = this.screen;
     if (this.screen.at('opening')) return opening !== undefined && !this.opener.asksForFile;
     return phase === 'opening' || (phase === 'choice' && !isBusy);
+  }
+
+  /** Whether new images wait, because one is converted, all are, or the person is asked about one. */
+  get #mustWait(): boolean {
+    const { isBusy, phase } = this.screen;
+    return isBusy || this.batch.isRunning || phase === 'question' || this.opener.asksForFile;
   }
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
@@ -68,14 +76,14 @@ export class Intake {
     else if (first) await this.#openSorted(found, first);
     else if (asking && opener.asksForFile && screen.opening?.bundle === asking) await opener.take(likely);
     else if (this.#hasMissingDisk(likely)) await opener.take(likely);
-    else if (screen.isBusy || screen.phase === 'question' || opener.asksForFile) await this.#offer(found);
+    else if (this.#mustWait) await this.#offer(found);
     else if (this.#isOpen) await this.#takeMore(found, screen.turn);
     else await this.#openSorted(found, this.#beginTaking(name));
   }
 
-  /** Reports a problem with new files: on the first screen if they have begun a turn, otherwise as news. */
+  /** Reports a problem with new files: on the first screen if their turn is the latest, otherwise as news. */
   #report(taking: Taking | undefined, notice: string): void {
-    if (taking) this.screen.send(taking.turn, 'nothingFound', { notice });
+    if (taking && !taking.isOvertaken) this.screen.send(taking.turn, 'nothingFound', { notice });
     else this.screen.tell(notice);
   }
 

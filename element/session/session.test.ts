@@ -56,7 +56,7 @@ test('an image takes the files that it needs from the queue', async () => {
   const isGiven = (names: string[], one: string) => names.includes(one);
   images.set('top', ({ companions = [] }) => {
     const names = companions.map((input) => (input as File).name);
-    const wanted = ['middle', 'base'].find((name) => !isGiven(names, name));
+    const wanted = ['middle', 'Base'].find((name) => !isGiven(names, name));
     return imageOf({
       name: 'top',
       references: [{ role: 'backing file', name: 'middle', fileName: 'middle' }],
@@ -67,16 +67,16 @@ test('an image takes the files that it needs from the queue', async () => {
   });
   images.set(
     'middle',
-    imageOf({ name: 'middle', references: [{ role: 'backing file', name: 'base', fileName: 'base' }] }),
+    imageOf({ name: 'middle', references: [{ role: 'backing file', name: 'Base', fileName: 'Base' }] }),
   );
-  images.set('base', imageCalled('base'));
-  session.take(input('base', 'top'));
+  images.set('Base', imageCalled('Base'));
+  session.take(input('Base', 'top'));
   expect((await step('needs')).needs).toMatchObject([{ name: '/disks/middle' }]);
-  expect(rows()).toEqual(['top current', 'base waiting']);
+  expect(rows()).toEqual(['top current', 'Base waiting']);
   session.take(input('middle'));
   await step('ready');
   expect(rows()).toEqual(['top current']);
-  expect(session.news).toBe(english.queued.claimed(['base']));
+  expect(session.news).toBe(english.queued.claimed(['Base']));
 });
 
 test('a single file is shown by its name while it is read', () => {
@@ -148,6 +148,18 @@ test('files that are found only after others were given wait in the queue', asyn
   await news(english.queued.added(['a.qcow2']));
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
   expect(rows()).toEqual(['b.qcow2 current', 'a.qcow2 waiting']);
+});
+
+test('files that cannot be read are reported although others were given', async () => {
+  const slow = new Held<InputFile[]>();
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.takeFrom('slow', () => slow.promise);
+  await step('opening');
+  session.take(input('b.qcow2'));
+  await step('ready');
+  slow.reject(new Error('gone'));
+  await news(english.notFetched('slow'));
+  await step('ready');
 });
 
 test('files that are still sorted when others are given wait in the queue', async () => {

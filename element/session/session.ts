@@ -46,8 +46,8 @@ export class Session implements Controls {
     this.chooser = new Chooser(this.#screen, this.queue);
     this.#opener = new Opener(this.#screen, this.queue, this.chooser);
     this.#saver = new Saver(this.#screen, this.queue, this.chooser);
-    this.#intake = new Intake(this.#screen, this.queue, this.#opener);
     this.#batch = new Batch(this.#screen, this.queue, this.#opener, this.#saver);
+    this.#intake = new Intake(this.#screen, this.queue, this.#opener, this.#batch);
     this.links = new LinkEntry(this.#screen, this);
   }
 
@@ -114,12 +114,9 @@ export class Session implements Controls {
 
   /** Shows a mistake of the page, to the person and to its developer. */
   #refuse(error: DecantError): void {
-    const { host, opening, texts } = this.#screen;
     this.#batch.end();
-    host.emit('decant-error', error);
     reportError(error);
-    const message = texts.failure(error);
-    this.#screen.begin('crashed', { title: texts.failed, message, remains: undefined, remedies: [] }, opening);
+    this.#screen.crash(error);
   }
 
   /** Gets ready for an image, while the person drags a file over the element or looks for one. */
@@ -157,13 +154,14 @@ export class Session implements Controls {
   }
 
   resume(fallback: () => void): void {
-    const picked = () => {
+    this.#pick(fallback, () => {
       this.#resuming = 'at once';
-    };
-    this.#pick(() => {
-      picked();
-      fallback();
-    }, picked);
+    });
+  }
+
+  takeToResume(files: Iterable<File>): void {
+    this.#resuming = 'at once';
+    this.takePlain(files);
   }
 
   /** Opens the browser's dialog for files, and takes them. Calls `picked` before, or `fallback` if there is no dialog. */
@@ -197,7 +195,7 @@ export class Session implements Controls {
 
   reset(): void {
     // A dialog for this image is open, which must be answered first.
-    if (this.#screen.at('ready')?.choosingTarget) return;
+    if (this.#screen.at('ready')?.picking) return;
     this.#leave();
     this.recall();
   }
@@ -352,6 +350,8 @@ export class Session implements Controls {
   }
 
   convert(way?: Way): void {
+    // The person did not wait to be asked whether to resume.
+    this.#resuming = [];
     this.#step(() => this.#saver.convert(way));
   }
 
@@ -362,6 +362,7 @@ export class Session implements Controls {
   convertAll(): void {
     const ready = this.#screen.at('ready');
     if (!ready?.way) return;
+    this.#resuming = [];
     this.#step(async () => this.#batch.begin(ready));
   }
 

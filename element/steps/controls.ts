@@ -86,6 +86,8 @@ export interface Controls {
   reset(): void;
   /** Resumes an interrupted conversion: opens the browser's dialog for its image. Calls `fallback` if there is none. */
   resume(fallback: () => void): void;
+  /** Takes the files of an `<input>`, and resumes the interrupted conversion of the image among them. */
+  takeToResume(files: Iterable<File>): void;
   /** Removes the remains of an interrupted conversion, and reports it. */
   removeRemains(remains: Remains): void;
 
