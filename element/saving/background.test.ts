@@ -6,6 +6,7 @@ import {
   fileHandle,
   fileOf,
   folderHandle,
+  Held,
   imageOf,
   images,
   inputNamed,
@@ -100,6 +101,20 @@ test('it is left only while the browser completes a file for some time', async (
   await converting();
   session.leaveToBrowser();
   await finishing();
+  expect(cards()).toEqual([]);
+});
+
+test('it is not left once it has failed', async () => {
+  await open();
+  await saveTo('folder');
+  const { end } = await finishing();
+  const reading = new Held<File>();
+  entries['disk.raw'] = { ...fileHandle(there), getFile: () => reading.promise };
+  end.reject(isFull);
+  await soon(() => expect(events()).toContain('decant-error'));
+  session.leaveToBrowser();
+  reading.resolve(fileOf('disk.raw', ''));
+  expect(await step('failed')).toMatchObject({ remains: english.emptyLeft('disk.raw') });
   expect(cards()).toEqual([]);
 });
 

@@ -79,6 +79,7 @@ export class Conversion {
   readonly #environment: Environment | undefined;
   /** Whether the target may have been written to. */
   #hasBegun = false;
+  #hasEnded = false;
   /** Forgets the file that this conversion leaves empty if the tab is closed. */
   #forget = () => {};
   #ticking: ReturnType<typeof setInterval> | undefined;
@@ -127,7 +128,7 @@ export class Conversion {
   /** Moves to the background if the browser takes long to complete the file. Returns whether it does. */
   leaveToBrowser(): boolean {
     const state = this.#state;
-    if (!state || this.#item || !canLeaveToBrowser(state)) return false;
+    if (!state || this.#item || this.#hasEnded || !canLeaveToBrowser(state)) return false;
     this.#item = this.queue.leaveToBrowser({
       state,
       virtualSize: totalSize(imagesIn(this.ready)),
@@ -171,6 +172,7 @@ export class Conversion {
     try {
       await this.#convert();
     } catch (thrown) {
+      this.#hasEnded = true;
       await this.#fail(thrown);
     } finally {
       clearInterval(this.#ticking);
@@ -321,7 +323,10 @@ export class Conversion {
       screen.host.emit('decant-error', error);
       return;
     }
-    const remains = this.#hasBegun ? describeRemains(target, rest, texts) : Promise.resolve(texts.nothingLeft);
+    const remains =
+      this.#hasBegun || target.kind === 'host'
+        ? describeRemains(target, rest, texts)
+        : Promise.resolve(texts.nothingLeft);
     if (this.#item) {
       await this.#failInBackground(error, remains, this.#item);
       return;

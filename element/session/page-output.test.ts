@@ -115,3 +115,12 @@ test('another function, or another output between two images, is not a change', 
   expect(reported).toEqual([]);
   session.end();
 });
+
+test('an output that the page cannot make: nobody knows what it has left', async () => {
+  host.output = () => Promise.reject(new Error('no room'));
+  images.set('a.qcow2', imageCalled('a.qcow2'));
+  session.take(input('a.qcow2'));
+  await stepOf(session, 'ready');
+  session.convert('host');
+  expect(await stepOf(session, 'failed')).toMatchObject({ remains: undefined });
+});
