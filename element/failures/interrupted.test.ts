@@ -65,6 +65,13 @@ test('what is told once stays until the person goes on', async () => {
   expect(await recalled(screen)).toEqual([]);
 });
 
+test('nothing is told where nobody would see it', async () => {
+  const { screen } = screenIn();
+  screen.begin('chosen', { name: 'a.vdi' });
+  await recall(screen);
+  expect(atPlaces).not.toHaveBeenCalled();
+});
+
 test('a part is discarded alone, and listed until it is gone', async () => {
   const { screen } = screenIn();
   const [one, two] = [part('a', 1e9), part('b', 1e9)];

@@ -137,9 +137,17 @@ export class Screen {
   /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
   run(work: Promise<void>): void {
     work.catch((thrown) => {
-      const message = this.texts.failure(asError(thrown));
-      if (this.isBusy) this.tell(message);
-      else this.begin('crashed', { title: this.texts.failed, message, remains: undefined, remedies: [] }, this.opening);
+      const error = asError(thrown);
+      if (this.isBusy) this.tell(this.texts.failure(error));
+      else this.crash(error);
     });
+  }
+
+  /** Ends the turn with `error`, for which there is no remedy. Tells the page. */
+  crash(error: DecantError): void {
+    this.host.emit('decant-error', error);
+    const { texts, opening } = this;
+    const message = texts.failure(error);
+    this.begin('crashed', { title: texts.failed, message, remains: undefined, remedies: [] }, opening);
   }
 }
