@@ -22,7 +22,7 @@ export interface DiskOpening {
   top: InputFile;
   /** Files that the package matches by their own names. */
   companions: InputFile[];
-  /** Companions that the person may have given a second time. The second files are companions too. */
+  /** Companions that may have been given twice. `companions` has both copies. */
   repeated: InputFile[];
   answers: Answer[];
   /** The files that the image needed when files were last given for it. */

@@ -88,7 +88,7 @@ export class ProgressMeter {
     if (!this.#progress || hasMoved(this.#progress, progress)) this.#moved = now;
     this.#progress = progress;
     if (begins && progress.dataDone === 0) {
-      // What was written before is about the data that was converted before: only zeros in the data were not written.
+      // `bytesWritten` now counts the earlier part, too: its data without the zeros that were not written.
       this.#before.data = progress.bytesWritten ?? 0;
       this.#before.share = this.#converted();
     }

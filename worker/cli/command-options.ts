@@ -4,7 +4,7 @@ import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { PLACES } from '../places/registry.js';
-import { type CommandName, STREAMS, type Taken } from './commands.js';
+import type { CommandName, Taken } from './commands.js';
 import { mistyped } from './did-you-mean.js';
 import { INPUT_FORMATS, inputFormat, MACHINES, OUTPUT_FORMATS } from './formats.js';
 import { listed } from './wording.js';
@@ -167,7 +167,7 @@ export const OPENING = {
   format: withValue(
     'format',
     'FORMAT',
-    `format of the image: ${listed(INPUT_FORMATS, 'or')}; required for raw, except inside ${listed(STREAMS, 'or')}`,
+    `format of the image: ${listed(INPUT_FORMATS, 'or')}; required for raw, except in archives and compressed files`,
     (value) => value && inputFormat(value),
     { short: 'f', takes: INPUT_FORMATS },
   ),
@@ -190,7 +190,7 @@ export const OPENING = {
   disk: withValue(
     'disk',
     'N|NAME',
-    `use this disk of an archive, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT, or an OVA with all, the default for a machine; in digest, it prints the digest of each`,
+    `use this disk of an archive, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each disk in the folder OUTPUT, or one OVA (the default for a machine); in digest, it prints the digest of each`,
     diskOf,
   ),
   snapshot: withValue(
@@ -377,7 +377,7 @@ export const OTHERS = {
     (value) => oneOf('--method', UPLOAD_METHODS, value),
     { commands: ['convert'], takes: UPLOAD_METHODS },
   ),
-  noConfirm: flag('no-confirm', 'accept the response to that request without a look at the object', {
+  noConfirm: flag('no-confirm', 'accept the response to the upload without checking the object', {
     commands: ['convert'],
   }),
   resume: flag('resume', 'keep progress when interrupted, and continue from it the next time', {

@@ -68,7 +68,7 @@ export const english: AllTexts = {
     `The conversion of ${shownText(name)} was interrupted${share === undefined ? '' : ` at ${percent(share)}`}. It takes ${size(bytes)} of this browser's storage. To resume, open the same file or link again.`,
   discard: 'Discard',
   storageFreed: (bytes) => `${size(bytes)} of this browser's storage are free again.`,
-  notResumed: (name) => `No finished part belongs to ${shownText(name)}: it has changed since, or it is another file.`,
+  notResumed: (name) => `Nothing can be resumed for ${shownText(name)}: it has changed, or it is another file.`,
   fileInterrupted: (name, file, folder) =>
     `The conversion of ${shownText(name)} was interrupted. ${shownText(file)}${folder === undefined ? '' : ` in the folder ${shownText(folder)}`} may be left empty or incomplete.`,
   downloadLost: (name, file) =>
@@ -124,7 +124,7 @@ export const english: AllTexts = {
   image: 'Image',
   format: 'Format',
   virtualSize: 'Disk size',
-  unknownSize: 'known at the end',
+  unknownSize: 'not known yet',
   fileSize: 'Image file',
   fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
   data: 'Data',
@@ -133,7 +133,7 @@ export const english: AllTexts = {
   encryption: 'Encryption',
   diskDigest: 'SHA-256 of the disk',
   computeDiskDigest: 'Compute the SHA-256 of the disk',
-  diskDigestHint: 'Of all bytes that the guest sees: the same in every format, unless the disk is enlarged.',
+  diskDigestHint: 'Of all bytes that the guest reads: the format does not change it, only enlarging the disk does.',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
   snapshot: 'State of the disk',
@@ -234,7 +234,7 @@ export const english: AllTexts = {
   otherName: (name, wanted) => `The image asks for ${shownText(wanted)}, not ${shownText(name)}.`,
   probablyTheImage: (name) => `${shownText(name)} is probably the image itself.`,
   smallerLayer: (name, bytes, above, aboveBytes) =>
-    `The disk in ${shownText(name)} has ${size(bytes)}, that in ${shownText(above)} ${size(aboveBytes)}. The rest is zeros: right only if the disk was enlarged later.`,
+    `The disk in ${shownText(name)} has ${size(bytes)}, that in ${shownText(above)} has ${size(aboveBytes)}. Zeros fill the difference: right only if ${shownText(above)} was enlarged.`,
   shortDataFile: (name, bytes, disk) => `${shownText(name)} has ${size(bytes)}, the disk ${size(disk)}.`,
   notRaw: (name, format, above) => `${shownText(name)} is ${format}, but ${shownText(above)} expects a raw disk.`,
   noDisk: (name) => `${shownText(name)} is probably not a disk: its size is not a multiple of 512 bytes.`,
@@ -290,7 +290,7 @@ export const english: AllTexts = {
   longName: (bytes, most) => `The name has ${bytes} bytes of at most ${most}; accented letters count as two or more.`,
   folderOfName: 'That folder contains a folder of this name. Choose another name.',
   nameRefused: 'The browser refuses this name. Choose another.',
-  nameMade: 'Another image of this queue has become a file of this name. Choose another name.',
+  nameMade: 'This queue has already made a file with this name. Choose another name.',
   nameChecked: 'The browser is still checking a file with this name. Choose another name.',
   otherExtension: (end, extension) => `The name ends in ${end}, but the format's files end in ${extension}.`,
   changedName: (name) => `The browser will call it ${shownText(name)}.`,
@@ -358,7 +358,7 @@ export const english: AllTexts = {
   useFormat: (output) => `Use ${english.outputValue(output)}`,
   noFolderTitle: 'No folder was picked',
   noFolderHint:
-    'Browsers refuse some, such as the home folder, Desktop and Downloads. Create one inside, in the dialog.',
+    'Browsers refuse some, such as the home folder, Desktop and Downloads. In the dialog, create a folder inside one of them.',
   dialogHint: "Or use the browser's save dialog: it saves anywhere.",
   dialogWarning: 'Pick no file that you need: the browser empties it at once, even if you cancel.',
   useDialog: "Use the browser's save dialog",

@@ -30,7 +30,7 @@ export const englishResults: ResultTexts = {
     offline ? 'This device is offline.' : `Waiting for the server ${shownText(host)}.`,
   finishing: 'The browser checks the whole file, and does not say how far it is.',
   mayClose: (name) =>
-    `You can convert another image now, or close this tab: the browser completes ${shownText(name)}, if it stays open.`,
+    `Convert another image or close this tab, but keep the browser open until it has completed ${shownText(name)}.`,
   quitToStop: (name, replaces) =>
     `To stop it, quit the browser: ${shownText(name)} is then ${replaces ? 'unchanged' : 'an empty file'}.`,
   background: 'In the background',

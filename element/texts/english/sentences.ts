@@ -21,7 +21,7 @@ export function englishErrors({ size }: Units): Sentences {
       format === 'iso'
         ? 'This is an image of a CD or DVD (ISO 9660), not of a disk. Virtual machines can start from it directly.'
         : undefined,
-    'ambiguous-format': 'It begins in one format and ends as a VHD of fixed size: which one is right cannot be told.',
+    'ambiguous-format': 'It could be either of two formats: it begins as one, and ends as a VHD of fixed size.',
     'ambiguous-file': ({ file }) => `Several files may be ${name(file)}. Add only the right one.`,
     'descriptor-missing': 'This is a part of a VMDK. Add its descriptor, a small .vmdk file, together with it.',
     'maybe-extent':
@@ -79,7 +79,7 @@ export function englishNotices({ size, exactSize }: Units): Sentences {
     'ovf-capacity': ({ capacity, size: disk }) =>
       `The description of the virtual machine states ${bytes(capacity, size)} for this disk, which has ${bytes(disk, size)}: it may be the wrong one, or incomplete.`,
     'packed-as-raw': ({ format, container }) =>
-      `Its content is in another format (${name(format ?? container)}), but its own bytes are read as a raw disk.`,
+      `Its content is ${name(format ?? container)}, but the file itself is read as a raw disk.`,
     'raw-disk-beside': ({ file }) => `${name(file)} in the same archive looks like a raw disk too, and is not read.`,
   };
 }
