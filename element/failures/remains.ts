@@ -1,6 +1,8 @@
 // Finds out which files a failed conversion has left.
 
+import { type DecantError, type Leftover, leftovers, type SavedProgress } from 'decant';
 import { isAlike, isNamed } from '../files/input-file.js';
+import { asError } from '../steps/screen.js';
 import type { Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
@@ -9,6 +11,37 @@ import type { AllTexts } from '../types.texts.js';
  * browser does not remove yet.
  */
 export type StoredRemains = 'nothing' | 'kept' | 'unknown' | number;
+
+/** What an unsuccessful conversion of the image `name` leaves in the browser's storage. After a cancel, it is discarded. */
+export async function storedRemains(
+  target: Target,
+  error: DecantError,
+  isCancelled: boolean,
+  name: string,
+): Promise<StoredRemains> {
+  const { resumable, stored } = error.fields;
+  if (target.kind !== 'stored') return 'nothing';
+  if (typeof stored === 'number') return stored;
+  if (isCancelled) return discarded(target.kept);
+  if (resumable || !target.kept) return resumable ? 'kept' : 'nothing';
+  // The conversion may have failed before it resumed an earlier part.
+  const isOurs = ({ kind, image }: Leftover) => kind === 'download' && image === name;
+  return leftovers().then(
+    (found) => (found.some(isOurs) ? 'kept' : 'nothing'),
+    () => 'unknown',
+  );
+}
+
+/** Discards `kept`, and returns the rest that could not be removed yet. */
+async function discarded(kept: SavedProgress | undefined): Promise<StoredRemains> {
+  try {
+    await kept?.discard();
+    return 'nothing';
+  } catch (thrown) {
+    const { stored } = asError(thrown).fields;
+    return typeof stored === 'number' ? stored : 'unknown';
+  }
+}
 
 /**
  * Describes in a sentence what remains at `target` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`

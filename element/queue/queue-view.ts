@@ -9,7 +9,7 @@ import type { Controls } from '../steps/controls.js';
 import type { Head } from '../steps/frame.js';
 import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
-import type { Item, Queue } from './queue.js';
+import { type Item, isOf, type Queue } from './queue.js';
 
 /** `resultOf` shows the result of an item. */
 export function queueView(
@@ -45,8 +45,8 @@ export function queueView(
 }
 
 /** Whether the result of an item is shown above the list, which is so until that of the last one. */
-const isShownAbove = ({ bundle }: Item, { opening, overall }: Pick<Controls, 'opening' | 'overall'>): boolean =>
-  bundle === opening?.bundle && !overall;
+const isShownAbove = (item: Item, { opening, overall }: Pick<Controls, 'opening' | 'overall'>): boolean =>
+  isOf(item, opening?.bundle) && !overall;
 
 /** The notices of a result that the list shows. */
 export const noticesInList = (item: Item, controls: Pick<Controls, 'opening' | 'overall'>): readonly string[] =>

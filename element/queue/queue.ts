@@ -60,8 +60,8 @@ type BackgroundItem = Item & Required<Pick<Item, 'background'>>;
 const isInBackground = (item: Item): item is BackgroundItem => item.background !== undefined;
 
 /** Whether an item is that of `bundle`, or of several disks with it. */
-const isOf = ({ bundle: whole }: Item, bundle: Bundle): boolean =>
-  whole === bundle || (whole.disks ?? []).includes(bundle);
+export const isOf = ({ bundle: whole }: Pick<Item, 'bundle'>, bundle: Bundle | undefined): boolean =>
+  bundle !== undefined && (whole === bundle || (whole.disks ?? []).includes(bundle));
 
 export class Queue {
   #items: Item[] = [];

@@ -2,7 +2,7 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Item, Queue } from '../queue/queue.js';
+import { type Item, isOf, type Queue } from '../queue/queue.js';
 import { overallHead, overallView } from '../queue/queue-view.js';
 import {
   canLeaveToBrowser,
@@ -142,9 +142,9 @@ export function itemResultView(
   controls: Controls,
 ): TemplateResult | typeof nothing {
   const { texts } = controls;
-  const { made, bundle } = item;
+  const { made } = item;
   if (!made) return nothing;
-  const isLast = shown.step === 'done' && bundle === controls.opening?.bundle;
+  const isLast = shown.step === 'done' && isOf(item, controls.opening?.bundle);
   const kept: Step<'done'> = {
     ...made.result,
     step: 'done',

@@ -1,19 +1,9 @@
 // One conversion of the image that is shown: from its start until its result or its failure is shown. While the browser checks the
 // file, the conversion can move to the background: then it has its own images, and no longer depends on the turn.
 
-import {
-  type AnyImage,
-  type ConvertResult,
-  DecantError,
-  type Leftover,
-  leftovers,
-  type Output,
-  type Progress,
-  type SavedProgress,
-  shownText,
-} from 'decant';
+import { type AnyImage, type ConvertResult, DecantError, type Output, type Progress, shownText } from 'decant';
 import { fail, remediesAfter } from '../failures/failure.js';
-import { describeRemains, type StoredRemains } from '../failures/remains.js';
+import { describeRemains, storedRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
 import type { Opening } from '../files/opening.js';
 import type { Item, Queue } from '../queue/queue.js';
@@ -346,36 +336,5 @@ export class Conversion {
     const outcome = [isCancelled ? sentence(texts.cancelled) : texts.failure(error), remains].filter(Boolean).join(' ');
     this.queue.fail(outcome, opening, remedies, item);
     this.#tellEnd(isCancelled ? texts.cancelled : texts.notConverted(this.#shown.name), outcome);
-  }
-}
-
-/** What an unsuccessful conversion of the image `name` leaves in the browser's storage. After a cancel, it is discarded. */
-async function storedRemains(
-  target: Target,
-  error: DecantError,
-  isCancelled: boolean,
-  name: string,
-): Promise<StoredRemains> {
-  const { resumable, stored } = error.fields;
-  if (target.kind !== 'stored') return 'nothing';
-  if (typeof stored === 'number') return stored;
-  if (isCancelled) return discarded(target.kept);
-  if (resumable || !target.kept) return resumable ? 'kept' : 'nothing';
-  // The conversion may have failed before it resumed an earlier part.
-  const isOurs = ({ kind, image }: Leftover) => kind === 'download' && image === name;
-  return leftovers().then(
-    (found) => (found.some(isOurs) ? 'kept' : 'nothing'),
-    () => 'unknown',
-  );
-}
-
-/** Discards `kept`, and returns the rest that could not be removed yet. */
-async function discarded(kept: SavedProgress | undefined): Promise<StoredRemains> {
-  try {
-    await kept?.discard();
-    return 'nothing';
-  } catch (thrown) {
-    const { stored } = asError(thrown).fields;
-    return typeof stored === 'number' ? stored : 'unknown';
   }
 }

@@ -109,18 +109,20 @@ export class ProgressMeter {
       secondsLeft = elapsed < finishing ? finishing - elapsed : undefined;
     }
     this.#grow(Math.min(1, share) * (this.conversion.verified ? 1 - VERIFYING : 1));
-    const { waiting, network } = this.#progress ?? {};
-    const silence = network?.silence ?? 0;
-    const stalled = this.#finishing === undefined ? now - this.#moved : 0;
-    const common = { share: this.#share, silence, stalled, finishing: this.#finishingFor(now), waiting };
-    // Nobody knows how long the wait takes.
-    if (waiting || silence >= SILENT || stalled >= STALLED)
-      return { ...common, secondsLeft: undefined, speed: undefined };
-    return { ...common, secondsLeft, speed: this.speed(now) };
+    return this.#unlessWaiting(now, this.#finishing === undefined ? now - this.#moved : 0, {
+      secondsLeft,
+      speed: this.speed(now),
+    });
   }
 
-  #finishingFor(now: number): number | undefined {
-    return this.#finishing === undefined ? undefined : now - this.#finishing;
+  /** What to show now: `estimates` only while the conversion moves, since nobody knows how long a wait takes. */
+  #unlessWaiting(now: number, stalled: number, estimates: Pick<ProgressNow, 'secondsLeft' | 'speed'>): ProgressNow {
+    const { waiting, network } = this.#progress ?? {};
+    const silence = network?.silence ?? 0;
+    const finishing = this.#finishing === undefined ? undefined : now - this.#finishing;
+    const isWaiting = waiting !== undefined || silence >= SILENT || stalled >= STALLED;
+    const shown = isWaiting ? { secondsLeft: undefined, speed: undefined } : estimates;
+    return { share: this.#share, silence, stalled, finishing, waiting, ...shown };
   }
 
   #grow(share: number): void {
@@ -128,17 +130,15 @@ export class ProgressMeter {
   }
 
   /** The progress of reading the result back, from where the conversion ended. */
-  #verifying(now: number, { fraction = 0, secondsLeft, bytesPerSecond = 0, waiting, network }: Progress): ProgressNow {
+  #verifying(now: number, { fraction = 0, secondsLeft, bytesPerSecond = 0 }: Progress): ProgressNow {
     this.#verifyingFrom ??= { share: this.#share, fraction };
     const from = this.#verifyingFrom;
     if (fraction > from.fraction)
       this.#grow(from.share + ((1 - from.share) * (fraction - from.fraction)) / (1 - from.fraction));
-    const silence = network?.silence ?? 0;
-    const stalled = now - this.#moved;
-    const common = { share: this.#share, silence, stalled, finishing: this.#finishingFor(now), waiting };
-    if (waiting || silence >= SILENT || stalled >= STALLED)
-      return { ...common, secondsLeft: undefined, speed: undefined };
-    return { ...common, secondsLeft, speed: bytesPerSecond > 0 ? bytesPerSecond : undefined };
+    return this.#unlessWaiting(now, now - this.#moved, {
+      secondsLeft,
+      speed: bytesPerSecond > 0 ? bytesPerSecond : undefined,
+    });
   }
 
   /** Predicts how long each part takes in all. */

@@ -210,7 +210,7 @@ export class Session implements Controls {
   #leave(): void {
     this.#batch.end();
     this.#resuming = [];
-    if (['ready', 'converting', 'done'].includes(this.state.step)) this.links.forget();
+    if (['choice', 'conversion'].includes(this.#screen.phase) || this.#screen.at('done')) this.links.forget();
     this.queue.begin();
     this.#screen.news = '';
     this.#screen.begin('left', {});

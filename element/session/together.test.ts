@@ -17,6 +17,7 @@ import {
   soon,
   stepOf,
 } from '../element.test-support.js';
+import { noticesInList } from '../queue/queue-view.js';
 import type { Step } from '../steps/state.js';
 import { english } from '../texts/english/index.js';
 import type { DiskToSave } from '../types.element.js';
@@ -132,6 +133,19 @@ const damaged: Disk = (number, options) =>
         },
       )
     : new DecantError('corrupt', 'It is damaged');
+
+test('the notices of a result are shown once', async () => {
+  await give({}, {});
+  session.joinDisks();
+  await together();
+  session.convert();
+  await soon(() => expect(conversions).toHaveLength(1));
+  converted.resolve({ ...RESULT, notices: [{ code: 'dirty', fields: {}, message: 'It was not closed' }] });
+  await step('done');
+  const [item] = session.queue.items;
+  expect(item!.notices).toHaveLength(1);
+  expect(noticesInList(item!, session)).toEqual([]);
+});
 
 test('all disks are opened once, and converted in their order', async () => {
   const data = async function* () {

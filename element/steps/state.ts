@@ -22,10 +22,11 @@ export type Remedy =
   | 'saveAgain'
   /** Open the image without its companions. */
   | 'filesAgain'
-  /** Open the next image of the queue. */
   /** Mend the link to the image. */
   | 'editLink'
+  /** Open the next image of the queue. */
   | 'next'
+  /** Return to the first screen. */
   | 'another';
 
 /** A question that the person must answer before anything is written. */
