@@ -23,6 +23,7 @@ import { backgroundNews, backgroundView } from './queue/background-view.js';
 import type { Item } from './queue/queue.js';
 import { queueView } from './queue/queue-view.js';
 import { convertingView, doneView, itemResultView } from './saving/conversion-views.js';
+import { digestNews } from './saving/digest.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
@@ -170,7 +171,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (this.#session.state.step !== this.#step) this.linking = this.#session.links.isEdited;
     const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
     const { state, queue, texts } = this.#session;
-    this.#announced.take([...warningsOf(state, this.#session, isTyping), ...backgroundNews(queue, texts)]);
+    this.#announced.take([
+      ...warningsOf(state, this.#session, isTyping),
+      ...digestNews(state, texts),
+      ...this.#session.announcedNews,
+      ...backgroundNews(queue, texts),
+    ]);
     if (changed.has('output')) this.#session.changeOutput(changed.get('output'));
     if (changed.has('texts')) this.#session.useTexts(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
@@ -304,7 +310,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${session.queue.isShown ? queueView(session.queue, session, resultOf) : nothing}
         ${this.#helpView(state)}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
-        <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
       </div>
       ${this.dragging && state.step !== 'empty' ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}

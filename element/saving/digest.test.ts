@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { Held, openImage, progressOf, RESULT, soon } from '../element.test-support.js';
 import type { Digest } from '../steps/state.js';
 import { english } from '../texts/english/index.js';
+import { digestNews } from './digest.js';
 import { converting, open, saveTo, session, step } from './saving.test-support.js';
 
 vi.mock('decant', async (original) => ({
@@ -40,8 +41,11 @@ test('its progress, then the digest', async () => {
   expect(await shown()).toMatchObject({ share: 0 });
   options.onProgress!(progressOf({ fraction: 0.5 }));
   expect(await shown()).toMatchObject({ share: 0.5 });
+  expect(digestNews(session.state, english)).toEqual([]);
   end.resolve(DIGEST);
   await soon(async () => expect(await shown()).toEqual({ value: DIGEST.sha256 }));
+  const text = `${english.diskDigest}: ${DIGEST.sha256}`;
+  expect(digestNews(session.state, english)).toEqual([{ id: expect.anything(), text }]);
 });
 
 test('lost ranges are said beside it', async () => {

@@ -5,7 +5,10 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
-import type { Digest, Step } from '../steps/state.js';
+import type { Digest, State, Step, Warning } from '../steps/state.js';
+import type { AllTexts } from '../types.texts.js';
+
+const FILE_DIGEST = 'SHA-256';
 
 /** Whether the result can be read. */
 const canDigest = ({ target, result, isCopyGone }: Step<'done'>): boolean =>
@@ -71,13 +74,21 @@ async function showDigest(screen: Screen, show: (digest: Digest | undefined) => 
   }
 }
 
+/** A digest that is known, to be announced. */
+export function digestNews(state: State, texts: AllTexts): Warning[] {
+  if (state.step !== 'done' && state.step !== 'ready') return [];
+  const value = state.digest?.value;
+  const title = state.step === 'done' ? FILE_DIGEST : texts.diskDigest;
+  return value === undefined ? [] : [{ id: `digest ${value}`, text: `${title}: ${value}` }];
+}
+
 /** The digest of the file that is the result. */
 export function digestView(state: Step<'done'>, controls: Controls): TemplateResult {
   const { compute } = controls.texts;
   const known = state.result.sha256 === undefined ? undefined : { value: state.result.sha256 };
   const digest = state.digest ?? known;
   return digestOf(
-    { id: 'digest', title: 'SHA-256', compute, digest },
+    { id: 'digest', title: FILE_DIGEST, compute, digest },
     () => controls.digest(),
     canDigest(state),
     controls,

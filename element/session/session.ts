@@ -15,7 +15,7 @@ import { digestDisk, digestResult } from '../saving/digest.js';
 import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, Screen } from '../steps/screen.js';
-import type { Overall, Remains, Remedy, State } from '../steps/state.js';
+import type { Overall, Remains, Remedy, State, Warning } from '../steps/state.js';
 import { replaced } from '../texts/replaced.js';
 import type { AllTexts, Texts } from '../types.texts.js';
 import { askToNotify } from '../ways/busy-tab.js';
@@ -61,6 +61,10 @@ export class Session implements Controls {
 
   get news(): string {
     return this.#screen.news;
+  }
+
+  get announcedNews(): Warning[] {
+    return this.#screen.announcedNews;
   }
 
   /** Shows the texts of a language, with the page's replacements. */

@@ -77,3 +77,13 @@ test('an image that cannot be closed causes no error', () => {
   screen.hold(imageOf({}, { close: () => Promise.reject(new Error('the worker has died')) }), opening('disk.qcow2'));
   expect(() => screen.begin('left', {})).not.toThrow();
 });
+
+test('news that is told again is announced again', () => {
+  const { screen } = screenIn();
+  expect(screen.announcedNews).toEqual([]);
+  const ids = ['Copied.', 'Copied.'].map((news) => {
+    screen.tell(news);
+    return screen.announcedNews[0]!.id;
+  });
+  expect(new Set(ids).size).toBe(2);
+});

@@ -6,7 +6,7 @@ import type { DiskOpening, Opening } from '../files/opening.js';
 import { english } from '../texts/english/index.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Host } from '../ways/environment.js';
-import type { State, Step } from './state.js';
+import type { State, Step, Warning } from './state.js';
 import {
   BEGINNINGS,
   type Beginning,
@@ -32,6 +32,7 @@ export class Screen {
   opening: Opening | undefined;
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
+  #timesTold = 0;
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();
@@ -123,9 +124,15 @@ export class Screen {
     this.changed();
   }
 
+  /** The news, to be announced: again, if the same is told again. */
+  get announcedNews(): Warning[] {
+    return this.news ? [{ id: `news ${this.#timesTold} ${this.news}`, text: this.news }] : [];
+  }
+
   /** Shows `news`, in any step. */
   tell(news: string): void {
     this.news = news;
+    this.#timesTold += 1;
     this.changed();
   }
 
