@@ -173,6 +173,25 @@ fn a_gpt_moves_to_the_new_end() {
     }
 }
 
+/// The new backup begins before the end of a file with a checksum, in jobs of all sizes.
+#[test]
+fn the_checksum_of_a_file_that_grows_by_less_than_a_backup() {
+    let disk = Disk { size: 4 * MIB - 512, ..DISK };
+    for stated in [true, false] {
+        let checked = Entry::stored("d.raw", &disk.bytes());
+        let entry = if stated { checked } else { Entry { crc32: 1, ..checked } };
+        let zip = Case::new(Zip::default().made_of(&[entry]).0);
+        for job in [64 << 10, 1 << 20, 8 << 20] {
+            for size in [4 * MIB, 4 * MIB + 20 * 512] {
+                let converted = to(&fixed(zip.clone(), size), "raw", Abilities::default(), job);
+                let found = converted.result.map_err(|error| error.code.to_string());
+                assert_eq!(found.map(drop), if stated { Ok(()) } else { Err("zip-damaged".to_owned()) }, "{job}");
+                assert!(!stated || converted.target.bytes.take() == disk.grown(size), "{job}: other bytes");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_output_has_the_larger_disk() {
     let (size, bytes) = (5 * MIB + 512, DISK.bytes());

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Returns the CRC of `range`, a part of the disk that `job` accounts for: of the bytes of its pieces, which are stored unchanged, and
-/// of zeros between them. Pieces after `range` belong to a disk that is larger. `bytes` is the output of the job if `is_output`, otherwise its input.
+/// of zeros between them. What pieces have after `range` belongs to a disk that is larger. `bytes` is the output of the job if `is_output`, otherwise its input.
 pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool) -> u32 {
     let (mut sum, mut at) = (0, range.start);
     for &Piece { input, output, output_len, .. } in &job.pieces {
@@ -17,9 +17,10 @@ pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool
         if start >= range.end {
             break;
         }
+        let len = (range.end - start).min(output_len as u64);
         sum = crc::with_zeros(sum, start - at);
-        sum = crc::joined(sum, crc::crc32(&bytes[from..from + output_len]), output_len as u64);
-        at = start + output_len as u64;
+        sum = crc::joined(sum, crc::crc32(&bytes[from..from + len as usize]), len);
+        at = start + len;
     }
     crc::with_zeros(sum, range.end - at)
 }
