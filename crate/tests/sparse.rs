@@ -1,5 +1,6 @@
 //! Sparse members of tar archives, by GNU tar and by hand: in files and in streams, with holes that stay holes.
 
+use crate::common::vhd::{FIXED, Vhd};
 use crate::common::*;
 use crate::tar::{archive, member, pax};
 use decant::disk::extent::ExtentKind;
@@ -94,6 +95,24 @@ fn gnu_tar_makes_them() {
             }
             let salvaged = Case { salvage: true, ..Case::new(packed) };
             assert!(salvaged.bytes().as_ref() == Ok(&disk), "{what}: salvage");
+        }
+    }
+}
+
+/// The footer of a fixed VHD, after a hole, is not a part of the disk.
+#[test]
+fn a_footer_after_a_hole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    let mut disk = sparse_file(&path, 4 * MIB, 5000, [0].into_iter());
+    let file = File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&BOOT, 510).unwrap();
+    disk[510..512].copy_from_slice(&BOOT);
+    file.write_all_at(&Vhd { kind: FIXED, size: disk.len() as u64, ..Vhd::new(512, &[]) }.footer(), 4 * MIB).unwrap();
+    for kind in KINDS {
+        let packed = tar_of(folder.path(), "disk", kind);
+        for file in [packed.clone(), gzip(&packed)] {
+            assert!(Case::new(file).bytes().as_ref() == Ok(&disk), "{kind:?}");
         }
     }
 }

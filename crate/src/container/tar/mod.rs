@@ -8,6 +8,7 @@ mod sparse_map;
 
 use super::{Container, Content, Contents, Member};
 use crate::error::{Error, Result};
+use crate::format::TAIL;
 use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
@@ -242,8 +243,8 @@ impl ByteStream for FilesInOrder {
     fn pass_hole(&mut self, unit: u64) -> u64 {
         let Some(file) = &mut self.file else { return 0 };
         let (end, is_hole) = file.same_up_to();
-        // Leave the last byte to be read.
-        let len = end.min(file.map.size.saturating_sub(1)).saturating_sub(file.at) / unit * unit;
+        // Leave more than a footer to be read: it is told from the disk by the bytes before it.
+        let len = end.min(file.map.size.saturating_sub(TAIL + 1)).saturating_sub(file.at) / unit * unit;
         if !is_hole {
             return 0;
         }
