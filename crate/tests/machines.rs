@@ -339,6 +339,70 @@ fn parents_that_a_descriptor_states() {
     }
 }
 
+/// A parent is read in the format that the descriptor states, else in that of its content; one that is compressed is refused.
+#[test]
+fn the_formats_of_stated_parents() {
+    const RAW: &str = "ovf:format='http://example.com/raw'";
+    let delta =
+        qemu_converts(&[&[0; 131_072][..], &[2; 65_536], &[0; 851_968]].concat(), "vmdk", "subformat=streamOptimized");
+    let over = |below: &[u8]| {
+        let mut both = below.to_vec();
+        both.resize(1 << 20, 0);
+        both[131_072..196_608].fill(2);
+        both
+    };
+    let base = vec![1; 1 << 20];
+    let mut like_qcow2 = small();
+    like_qcow2.resize(1 << 20, 0);
+    let vmdk = qemu_converts(&base, "vmdk", "subformat=streamOptimized");
+    let vhd = qemu_converts(&base[..1 << 19], "vpc", "subformat=fixed,force_size=on");
+    // (what, the parent, its attributes, the disk, or the code of the error)
+    let rows: Vec<(&str, Vec<u8>, &str, Result<Vec<u8>, &str>)> = vec![
+        ("VMDK", vmdk.clone(), "", Ok(over(&base))),
+        ("raw that begins as a qcow2", like_qcow2.clone(), RAW, Ok(over(&like_qcow2))),
+        ("a smaller fixed VHD", vhd, "", Ok(over(&base[..1 << 19]))),
+        ("gzip", filter("gzip", &["-cn"], &vmdk), "", Err("not-in-order")),
+        ("xz", filter("xz", &["-c"], &vmdk), "", Err("not-in-order")),
+    ];
+    for (what, parent, attributes, expected) in rows {
+        let descriptor = ovf(&[("1", "base", attributes), ("2", "delta.vmdk", "ovf:parentRef='d1'")]);
+        for (kind, packed) in archives(&vec![("vm.ovf", descriptor), ("base", parent), ("delta.vmdk", delta.clone())]) {
+            let found = Case::new(packed).bytes().map_err(|error| error.code.to_string());
+            assert!(found == expected.clone().map_err(str::to_owned), "{what}, {kind}: {:?}", found.err());
+        }
+    }
+}
+
+/// A package with several disks lists the one that it lacks, which cannot be chosen.
+#[test]
+fn a_disk_that_a_package_lacks() {
+    let disks = [("1", "a.qcow2", ""), ("2", "b.qcow2", ""), ("3", "c.qcow2", "")];
+    let files = vec![("vm.ovf", ovf(&disks)), ("a.qcow2", image(1)), ("c.qcow2", image(3))];
+    for (kind, packed) in archives(&files) {
+        let error = Case::new(packed.clone()).bytes().unwrap_err();
+        assert_eq!(listed(&error), ["a.qcow2", "b.qcow2 (missing)", "c.qcow2"], "{kind}");
+        for (number, expected) in [(1, Ok(disk(1))), (2, Err(ErrorKind::MissingFile)), (3, Ok(disk(3)))] {
+            let case = Case { disk: Some(DiskChoice::Number(number)), ..Case::new(packed.clone()) };
+            assert!(case.bytes().map_err(|error| error.kind) == expected, "{kind}, {number}");
+        }
+    }
+}
+
+/// Compressed pieces must be unpacked together.
+#[test]
+fn a_disk_in_compressed_pieces() {
+    let raw: Vec<u8> = (0..9 << 20).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let pieces: Vec<_> = raw.chunks(4 << 20).enumerate().collect();
+    let entries = |entry: fn(&str, &[u8]) -> Entry| {
+        let descriptor = Entry::stored("vm.ovf", &ovf(&[("1", "a.img", "ovf:format='raw'")]));
+        let pieces = pieces.iter().map(|&(at, piece)| entry(&format!("a.img.{at:09}"), piece));
+        zip(&std::iter::once(descriptor).chain(pieces).collect::<Vec<_>>())
+    };
+    assert!(Case::new(entries(Entry::stored)).bytes() == Ok(raw.clone()));
+    let error = Case::new(entries(Entry::deflated)).bytes().unwrap_err();
+    assert_eq!(&*error.code, "needs-spool", "{error}");
+}
+
 /// A disk that a descriptor names is a disk, whatever it looks like.
 #[test]
 fn disks_in_other_formats() {

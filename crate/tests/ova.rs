@@ -75,6 +75,19 @@ fn wrong_pieces() {
         let error = Case::new(with_ovf(members)).bytes().unwrap_err();
         assert!(error.kind == ErrorKind::Corrupt && error.message().contains(part), "{what}: {error}");
     }
+    // A raw disk does not show that its last piece is missing, but the descriptor does.
+    let raw = content();
+    let parts_of_raw = pieces("disk.raw", &raw, 50_000);
+    let number = parts_of_raw.len();
+    let descriptor = |size: usize| {
+        let file_of = format!("<File ovf:id='1' ovf:href='disk.raw' ovf:size='{size}' ovf:chunkSize='50000'/>");
+        file("a.ovf", format!("<Envelope>{file_of}<Disk ovf:fileRef='1' ovf:format='raw'/></Envelope>").as_bytes())
+    };
+    for (size, count, expected) in [(raw.len(), number, Ok(())), (raw.len(), number - 1, Err("piece-missing"))] {
+        let members = [&[descriptor(size)], &parts_of_raw[..count]].concat();
+        let found = Case::new(archive(&members)).bytes().map(drop).map_err(|error| error.code.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{count} of {number}");
+    }
     // A salvage has the available part of the last piece, and no later pieces.
     let whole = with_ovf(&parts());
     let cut = whole[..whole.len() - 1024 - 512].to_vec();

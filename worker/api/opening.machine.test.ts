@@ -5,7 +5,7 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import type { DiskOfMachine } from '../messages/coordinator.js';
 import { describeDisk, openDisk } from './opening.js';
 
-const stated = { parents: ['base.vmdk'], isRaw: false, capacity: { size: 1, unit: 1 } };
+const stated = { parents: [{ name: 'base.vmdk', isRaw: false }], isRaw: false, capacity: { size: 1, unit: 1 } };
 const disk = (more: Partial<DiskOfMachine> = {}): DiskOfMachine => ({
   file: 1,
   number: 1,

@@ -51,7 +51,7 @@ export interface Capacity {
 
 /** What the configuration of a virtual machine states for a disk: the crate's `StatedDisk`. */
 export interface StatedDisk {
-  parents: string[];
+  parents: { name: string; isRaw: boolean }[];
   isRaw: boolean;
   capacity?: Capacity;
 }

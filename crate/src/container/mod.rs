@@ -144,9 +144,12 @@ impl Member {
         Self { name, source, missing: 0, packed: None, stated_crc: None }
     }
 
-    /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes.
-    pub(crate) fn joined(name: &str, pieces: Vec<Rc<dyn Source>>, missing: u64) -> Self {
-        Self { missing, ..Self::stored(name.to_owned(), Rc::new(Pieces::joined(pieces))) }
+    /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes. If the first one is packed and large, only
+    /// its start can be read.
+    pub(crate) fn joined(name: &str, pieces: &[&Self], missing: u64) -> Self {
+        let packed = pieces.first().filter(|first| first.is_read_in_order()).and_then(|first| first.packed.clone());
+        let sources = pieces.iter().map(|piece| piece.source.clone()).collect();
+        Self { missing, packed, ..Self::stored(name.to_owned(), Rc::new(Pieces::joined(sources))) }
     }
 
     /// Whether its bytes can be read only in order.

@@ -25,6 +25,9 @@ pub struct Reference {
     /// How a file for which the image records no identity is treated.
     #[serde(skip)]
     pub(crate) unidentified: Unidentified,
+    /// Whether the configuration of a machine makes it, not an image.
+    #[serde(skip)]
+    pub(crate) is_of_machine: bool,
 }
 
 /// How a file is treated if the image that refers to it records no identity to check.
@@ -56,7 +59,16 @@ impl Reference {
     /// Creates a reference to a file called `name`, with its possible paths.
     pub(crate) fn named(role: Role, name: String, candidates: Vec<String>, format: Option<String>) -> Self {
         let file_name = candidates.last().map_or("", |path| base_name(path)).to_owned();
-        Self { role, name, file_name, candidates, format, identity: None, unidentified: Unidentified::Accepted }
+        Self {
+            role,
+            name,
+            file_name,
+            candidates,
+            format,
+            identity: None,
+            unidentified: Unidentified::Accepted,
+            is_of_machine: false,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
 use crate::io::source::{Source, read_exact};
 use crate::io::table_cache::TableCache;
 use crate::offsets::{ByteRange, HostOffset};
+use crate::open::chain::StatedParent;
 use crate::open::guess;
 use crate::open::identify::{FileType, identify, identify_start};
 use decant_text::folded;
@@ -70,7 +71,7 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
 pub(super) async fn needs_others(
     image: &Member,
     file_type: FileType,
-    parents: &[String],
+    parents: &[StatedParent],
     files: &[Member],
     tables: &Rc<TableCache>,
 ) -> Result<bool> {
@@ -78,7 +79,7 @@ pub(super) async fn needs_others(
     if !files.iter().any(|file| file.is_read_in_order()) {
         return Ok(false);
     }
-    let mut names: Vec<_> = parents.to_vec();
+    let mut names: Vec<_> = parents.iter().map(|parent| parent.name.clone()).collect();
     if let Some(disk) = opened_by_start(format, image, tables).await? {
         names.extend(disk.references().iter().map(|reference| reference.name.clone()));
         let by_identity = disk.references().iter().any(|reference| reference.identity.is_some());

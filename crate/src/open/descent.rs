@@ -181,7 +181,8 @@ impl<'a> Descent<'a> {
             _ => None,
         };
         self.containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
-        if found.needs_all && self.options.is_some_and(|options| options.spool) {
+        let has_room = self.options.is_some_and(|options| options.spool);
+        if found.is_in_packed_pieces || found.needs_all && has_room {
             return Ok(Level::WholeArchive(container, found.members));
         }
         let is_packed = image.packed.is_some() || matches!(file_type, FileType::Container(_));

@@ -187,6 +187,7 @@ impl Recognised {
     /// Returns `None` if a raw disk may look like `file_type`.
     fn of(file_type: FileType) -> Option<Self> {
         match file_type {
+            FileType::Image(format) if format.is_raw() => None,
             FileType::Image(format)
             | FileType::Unsupported(format)
             | FileType::Ambiguous(Ambiguity { start: Start::Image(format), .. }) => Some(Self::Format(format)),

@@ -46,6 +46,8 @@ pub(crate) struct Found {
     pub(crate) stated: StatedDisk,
     /// Whether it must be read together with other files, and one of these is compressed.
     pub(crate) needs_all: bool,
+    /// Whether it is stored in pieces, and one of these is compressed.
+    pub(crate) is_in_packed_pieces: bool,
     /// The disks that the image was chosen from.
     pub(crate) list: DiskList,
     /// The other files; split files are joined.
@@ -133,6 +135,7 @@ pub(crate) async fn image_in(
         list.machine = machines.get(machine).name().map(str::to_owned);
         list.hardware = machines.get(machine).hardware_with(&disk);
         list.snapshots = machines.get(machine).snapshots();
+        pieces::require_all(&image.name, disk.pieces, &members)?;
         stated = disk.stated();
         list.capacity = stated.capacity;
     }
@@ -143,11 +146,23 @@ pub(crate) async fn image_in(
     }
     machines.require_plain(&image, &files)?;
     let needs_all = needs_others(&image, file_type, &stated.parents, &files, tables).await?;
+    let is_packed_piece = |file: &Member| pieces::is_piece_of(&file.name, &image.name) && file.is_read_in_order();
+    let is_in_packed_pieces = members.iter().any(is_packed_piece);
     // Compares sources, since several files may have the same name.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
     let members = members.into();
-    Ok(ImageIn::Found(Found { image, file_type, stated, needs_all, list, beside, members, is_ended }))
+    Ok(ImageIn::Found(Found {
+        image,
+        file_type,
+        stated,
+        needs_all,
+        is_in_packed_pieces,
+        list,
+        beside,
+        members,
+        is_ended,
+    }))
 }
 
 /// The disks of a container from which one is chosen.
@@ -191,8 +206,9 @@ async fn offered(
     };
     let others = if is_known { named } else { unknown };
     disks.extend(others.into_iter().map(|image| Listed::There(image, None)));
-    if !machines.are_folders() {
-        // In an OVF package, missing disks are not listed.
+    let described = disks.iter().filter(|disk| matches!(disk, Listed::There(_, Some(_)))).count();
+    if !machines.are_folders() && described < 2 {
+        // The error for a missing disk of an OVF package names it. A descriptor without a disk is that of another package.
         disks.retain(|disk| disk.image().is_some());
     }
     let list = DiskList {
@@ -252,7 +268,7 @@ async fn disks_among(
     }
     let is_parent = |image: &Candidate| {
         let described = disks.iter().filter_map(Listed::described);
-        described.flat_map(|found| &found.disk.parents).any(|parent| *parent == image.member.name)
+        described.flat_map(|found| &found.disk.parents).any(|parent| parent.name == image.member.name)
     };
     found.retain(|image| !is_parent(image));
     disks.extend(found.into_iter().map(|image| Listed::There(image, None)));

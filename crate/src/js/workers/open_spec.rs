@@ -4,7 +4,7 @@ use super::sources::{input, source};
 use crate::container::blocks::InPlace;
 use crate::disk::info::Capacity;
 use crate::open::Input;
-use crate::open::chain::{Companion, OpenOptions, StatedDisk};
+use crate::open::chain::{Companion, OpenOptions, StatedDisk, StatedParent};
 use crate::open::disk_choice::DiskChoice;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
@@ -54,6 +54,13 @@ extern "C" {
     #[wasm_bindgen(method, getter, js_name = capacity)]
     fn stated_capacity(this: &StatedSpec) -> Option<CapacitySpec>;
 
+    /// `{ name, isRaw }`: a serialized [`StatedParent`].
+    type ParentSpec;
+    #[wasm_bindgen(method, getter, js_name = name)]
+    fn parent_name(this: &ParentSpec) -> String;
+    #[wasm_bindgen(method, getter, js_name = isRaw)]
+    fn parent_is_raw(this: &ParentSpec) -> bool;
+
     /// `{ size, unit }`, in bytes.
     type CapacitySpec;
     #[wasm_bindgen(method, getter, js_name = size)]
@@ -79,8 +86,12 @@ impl StatedSpec {
             size: capacity.capacity_size() as u64,
             unit: capacity.capacity_unit() as u64,
         };
+        let parent = |spec: JsValue| {
+            let spec: ParentSpec = spec.unchecked_into();
+            StatedParent { name: spec.parent_name(), is_raw: spec.parent_is_raw() }
+        };
         StatedDisk {
-            parents: self.stated_parents().iter().filter_map(|name| name.as_string()).collect(),
+            parents: self.stated_parents().iter().map(parent).collect(),
             is_raw: self.stated_is_raw(),
             capacity: self.stated_capacity().map(capacity),
         }

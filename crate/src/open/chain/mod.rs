@@ -9,7 +9,7 @@ mod parents;
 mod walked_check;
 
 pub(crate) use layer::Layer;
-pub use open_options::{Companion, OpenOptions, StatedDisk};
+pub use open_options::{Companion, OpenOptions, StatedDisk, StatedParent};
 
 use crate::container::Member;
 use crate::container::block_source::BlockSource;
@@ -61,7 +61,7 @@ pub(crate) struct Top {
     /// The checksum that a container states for the file.
     pub(crate) checksum: Option<Checksum>,
     /// See [`StatedDisk::parents`](crate::open::chain::open_options::StatedDisk::parents).
-    pub(crate) parents: Vec<String>,
+    pub(crate) parents: Vec<StatedParent>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
     /// The content of the compressed file around it that is read in place.
@@ -116,7 +116,7 @@ pub(crate) struct Chain {
     salvage: bool,
     force_parent: bool,
     /// See [`StatedDisk::parents`](crate::open::chain::open_options::StatedDisk::parents).
-    parents: Vec<String>,
+    parents: Vec<StatedParent>,
     /// The reference to the layer below that the configuration of a machine states for the image.
     pub(crate) stated: Option<Reference>,
     /// Maximum memory of a pass for tables, in bytes.
@@ -286,9 +286,11 @@ impl Chain {
 
     /// Returns the reference to the parent that the configuration of a machine states for `disk`, the next layer, which has none itself.
     fn stated_parent(&self, disk: &dyn Disk) -> Option<Reference> {
-        let parent = self.parents.get(self.layers.len())?;
+        let StatedParent { name, is_raw } = self.parents.get(self.layers.len())?;
         let has_own = disk.references().iter().any(|reference| reference.role.is_layer());
-        (!has_own).then(|| Reference::named(Role::Parent, base_name(parent).to_owned(), vec![parent.clone()], None))
+        let format = is_raw.then(|| RAW.name.to_owned());
+        let named = || Reference::named(Role::Parent, base_name(name).to_owned(), vec![name.clone()], format);
+        (!has_own).then(|| Reference { is_of_machine: true, ..named() })
     }
 
     pub(crate) fn ciphers(&self) -> usize {
@@ -406,7 +408,7 @@ fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOption
 fn may_be_packed(reference: &Reference) -> bool {
     match &reference.format {
         Some(format) => format != RAW.name && !file_name::is_protocol(format),
-        None => reference.identity.is_some(),
+        None => reference.identity.is_some() || reference.is_of_machine,
     }
 }
 

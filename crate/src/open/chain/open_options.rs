@@ -81,10 +81,20 @@ impl Companion {
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatedDisk {
-    /// The names of the files of the layers below it, from the nearest one on: a disk that names no parent is read over them.
-    pub parents: Vec<String>,
+    /// The files of the layers below it, from the nearest one on: a disk that names no parent is read over them.
+    pub parents: Vec<StatedParent>,
     /// Whether it is a raw disk.
     pub is_raw: bool,
     /// Its capacity.
     pub capacity: Option<Capacity>,
+}
+
+/// The file of a layer below a disk, as a machine's configuration states it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedParent {
+    /// Its name or path.
+    pub name: String,
+    /// Whether it is a raw disk. Otherwise its format is known by its content.
+    pub is_raw: bool,
 }

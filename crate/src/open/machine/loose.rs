@@ -15,7 +15,7 @@ use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
 use crate::open::Opened;
-use crate::open::chain::open_options::{Companion, OpenOptions, StatedDisk};
+use crate::open::chain::{Companion, OpenOptions, StatedDisk, StatedParent};
 use crate::open::disk_choice::{Chosen, Holder};
 use crate::open::identify::{FileType, identify};
 use crate::open::split::pieces::{piece_name, pieces_among};
@@ -97,10 +97,12 @@ pub(in crate::open) async fn disk_of_machine(
         return Err(Error::encrypted(kind.encrypts_by()).within(Place::file(name)));
     }
     let names = names(&options.companions);
-    let parent = |path: &String| match names.find(path, &[path], from) {
-        Ok(Some(at)) => Ok(options.companions[at].stated_name().to_owned()),
-        Ok(None) => Ok(from.spelled(path)),
-        Err(error) => Err(error),
+    let parent = |StatedParent { name: path, is_raw }: &StatedParent| {
+        let name = match names.find(path, &[path], from)? {
+            Some(at) => options.companions[at].stated_name().to_owned(),
+            None => from.spelled(path),
+        };
+        Ok(StatedParent { name, is_raw: *is_raw })
     };
     Ok(Some(Opened::Machine(DiskOfMachine {
         file,

@@ -10,6 +10,7 @@ use crate::disk::reference::base_name;
 use crate::error::place::Place;
 use crate::error::shown::{shown, shown_names};
 use crate::error::{Error, ErrorKind, Result};
+use crate::open::chain::StatedParent;
 use crate::open::disk_choice::Holder;
 use decant_text::folded;
 
@@ -193,9 +194,9 @@ impl Machines {
                     Kind::Ovf => names.at(&disk.path, from),
                     _ => names.find(&disk.path, &paths, from)?.into_iter().collect(),
                 };
-                let parents = disk.parents.iter().map(|path| match names.at(path, from)[..] {
-                    [at, ..] => files[at].name.clone(),
-                    [] => path.clone(),
+                let parents = disk.parents.iter().map(|parent| match names.at(&parent.name, from)[..] {
+                    [at, ..] => StatedParent { name: files[at].name.clone(), ..*parent },
+                    [] => parent.clone(),
                 });
                 let disk = MachineDisk { parents: parents.collect(), ..disk.clone() };
                 let is_missing =

@@ -14,7 +14,7 @@ use crate::disk::hardware::Hardware;
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;
 use crate::offsets::MAX_SIZE;
-use crate::open::chain::open_options::StatedDisk;
+use crate::open::chain::{StatedDisk, StatedParent};
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
 pub(super) use machines::{FoundDisk, Machines};
@@ -98,8 +98,8 @@ pub(super) struct MachineDisk {
     pub(super) capacity: Option<Capacity>,
     /// The number of pieces that its file is stored in, if that is stated.
     pub(super) pieces: Option<u64>,
-    /// The paths of the files of the layers below it, from the nearest one to the last, if the configuration states them.
-    pub(super) parents: Vec<String>,
+    /// The files of the layers below it, from the nearest one to the last, if the configuration states them.
+    pub(super) parents: Vec<StatedParent>,
     /// The kind of its controller.
     controller: Option<&'static str>,
 }

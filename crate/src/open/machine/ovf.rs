@@ -7,6 +7,7 @@ use super::{Machine, MachineDisk};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
+use crate::open::chain::StatedParent;
 use crate::xml::{Tag, Tags};
 
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
@@ -115,38 +116,43 @@ impl<'a> Disks<'a> {
     fn disk(&self, number: usize) -> Option<MachineDisk> {
         let entry = &self.entries[number];
         let mut parents = self.parents(entry);
+        let Entry { mut format, capacity, .. } = *entry;
         let (path, pieces) = match (self.file(entry), &entry.file) {
             (Some(File { path, pieces, .. }), _) => (path.clone(), *pieces),
             (None, Some(_)) => return None,
             // The disk has no changes over its parent.
-            (None, None) if !parents.is_empty() => (parents.remove(0), None),
+            (None, None) if !parents.is_empty() => {
+                let StatedParent { name, is_raw } = parents.remove(0);
+                format = format.or(is_raw.then_some(RAW.name));
+                (name, None)
+            }
             (None, None) => return None,
         };
-        let Entry { format, capacity, .. } = *entry;
         let is_it = |(resource, _): &&(String, &'static str)| disk_of(resource) == Some(&*entry.id);
         let controller = self.controllers.iter().find(is_it).map(|&(_, kind)| kind);
         Some(MachineDisk { path, format, capacity, pieces, parents, controller })
     }
 
-    /// The paths of the files of the disks below `entry`, from its parent on. A circle ends with the first disk that comes again, and an
-    /// unknown parent or file has its ID as a path: opening the disk reports it.
-    fn parents(&self, entry: &Entry) -> Vec<String> {
-        let (mut paths, mut is_known) = (Vec::new(), vec![false; self.entries.len()]);
+    /// The files of the disks below `entry`, from its parent on. A circle ends with the first disk that comes again, and an
+    /// unknown parent or file has its ID as a name: opening the disk reports it.
+    fn parents(&self, entry: &Entry) -> Vec<StatedParent> {
+        let (mut parents, mut is_known) = (Vec::new(), vec![false; self.entries.len()]);
         let mut entry = entry;
         while let Some(id) = &entry.parent {
             let Some(parent) = self.parent(entry) else {
-                paths.push(id.clone());
+                parents.push(StatedParent { name: id.clone(), is_raw: false });
                 break;
             };
             entry = &self.entries[parent];
             if let Some(file) = &entry.file {
-                paths.push(self.file(entry).map_or_else(|| file.clone(), |file| file.path.clone()));
+                let name = self.file(entry).map_or_else(|| file.clone(), |file| file.path.clone());
+                parents.push(StatedParent { name, is_raw: entry.format == Some(RAW.name) });
             }
             if std::mem::replace(&mut is_known[parent], true) {
                 break;
             }
         }
-        paths
+        parents
     }
 
     fn parent(&self, entry: &Entry) -> Option<usize> {
@@ -235,8 +241,12 @@ mod tests {
         ];
         for (what, disks, expected) in rows {
             let found = read(&format!("{FILES}{disks}")).disks;
-            let found: Vec<Vec<_>> =
-                found.into_iter().map(|disk| std::iter::once(disk.path).chain(disk.parents).collect()).collect();
+            let found: Vec<Vec<_>> = found
+                .into_iter()
+                .map(|disk| {
+                    std::iter::once(disk.path).chain(disk.parents.into_iter().map(|parent| parent.name)).collect()
+                })
+                .collect();
             assert_eq!(found, *expected, "{what}");
         }
     }

@@ -77,6 +77,17 @@ pub(in crate::open) fn pieces_among<'a>(first: &str, names: impl Iterator<Item =
     Pieces { files: found.into_iter().map(|(_, at)| at).collect(), run, next: piece_name(whole, run) }
 }
 
+/// Fails with `corrupt` if the file `name` is stored in pieces, and fewer of them are among `members` than the `stated` number.
+pub(in crate::open) fn require_all(name: &str, stated: Option<u64>, members: &[Member]) -> Result<()> {
+    let found = pieces_among(&piece_name(name, 0), members.iter().map(|member| &*member.name)).run;
+    match stated {
+        Some(stated) if found > 0 && (found as u64) < stated => {
+            Err(wrong(name, found as u32, "is missing").coded("piece-missing"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns how many of `numbers`, which ascend, follow each other from `first`.
 pub(super) fn run_of(first: u64, numbers: impl Iterator<Item = u64>) -> usize {
     (first..).zip(numbers).take_while(|(expected, number)| expected == number).count()
@@ -105,8 +116,8 @@ fn join(name: &str, found: &[usize], members: &[Member]) -> Result<Member> {
         }
     }
     let missing = pieces.last().map_or(0, |(_, last)| last.missing);
-    let parts = pieces.iter().map(|(_, member)| member.source.clone()).collect();
-    Ok(Member::joined(name, parts, missing))
+    let parts: Vec<_> = pieces.iter().map(|&(_, member)| member).collect();
+    Ok(Member::joined(name, &parts, missing))
 }
 
 fn wrong(name: &str, number: u32, what: &str) -> Error {
