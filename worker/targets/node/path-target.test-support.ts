@@ -1,8 +1,8 @@
 // Vitest: a conversion to a path, of which the test does the coordinator's part.
 
-import { ftruncateSync, writeSync } from 'node:fs';
+import { ftruncateSync, lstatSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { cancelled } from '../../errors/errors.js';
-import type { OpenFile } from '../../messages/messages.js';
+import type { FileSpec, OpenFile } from '../../messages/messages.js';
 import { PathTarget } from './path.js';
 
 /** In bytes: what a conversion of these tests writes. */
@@ -56,4 +56,19 @@ export async function beginTo(
       }),
     cancel: (keep = false) => target.discard(cancelled(), keep),
   };
+}
+
+/** The file at `path` as a source, with `content`. */
+export function source(path: string, content = 'image'): FileSpec {
+  writeFileSync(path, content);
+  const fd = openSync(path, 'r');
+  const { dev, ino } = statSync(path, { bigint: true });
+  return { file: { fd, path, device: dev, inode: ino }, size: content.length };
+}
+
+/** The kind of the entry at `path`, or the content of a file. */
+export function found(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) return 'a link';
+  return stats?.isDirectory() ? 'a folder' : stats && readFileSync(path, 'utf8');
 }

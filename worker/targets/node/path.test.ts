@@ -4,9 +4,7 @@ import {
   appendFileSync,
   existsSync,
   linkSync,
-  lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -20,29 +18,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { cancelled } from '../../errors/errors.js';
-import type { FileSpec } from '../../messages/messages.js';
 import { test } from './folder.test-support.js';
-import { PathTarget } from './path.js';
-import { beginTo, SIZE } from './path-target.test-support.js';
+import { beginTo, found, SIZE, source } from './path-target.test-support.js';
 
 const NEW = Buffer.alloc(SIZE, 'new').toString();
 const OTHER = 'of somebody else';
-
-/** The file at `path` as a source, with `content`. */
-function source(path: string, content = 'image'): FileSpec {
-  writeFileSync(path, content);
-  const fd = openSync(path, 'r');
-  const { dev, ino } = statSync(path, { bigint: true });
-  return { file: { fd, path, device: dev, inode: ino }, size: content.length };
-}
-
-/** The kind of the entry at `path`, or the content of a file. */
-function found(path: string): string | undefined {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats?.isSymbolicLink()) return 'a link';
-  return stats?.isDirectory() ? 'a folder' : stats && readFileSync(path, 'utf8');
-}
 
 describe('while a file is replaced:', () => {
   interface Paths {
@@ -378,109 +358,6 @@ describe('a second conversion to an output fails at its start', () => {
       await one.commit();
     });
   }
-});
-
-describe('a file that is written in place', () => {
-  test('keeps its inode, its size and the bytes after the output', async ({ folder }) => {
-    const output = join(folder, 'out.raw');
-    writeFileSync(output, Buffer.alloc(SIZE + 5, 'old'));
-    const { ino } = statSync(output);
-    const { file, commit } = await beginTo(output, { existing: true, keepsSize: true });
-    expect(file.path.toString()).toBe(output);
-    await commit();
-    expect(
-      readFileSync(output).equals(Buffer.concat([Buffer.from(NEW), Buffer.alloc(SIZE + 5, 'old').subarray(SIZE)])),
-    ).toBe(true);
-    expect(statSync(output).ino).toBe(ino);
-    expect(readdirSync(folder)).toEqual(['out.raw']);
-  });
-
-  for (const [size, hasFooter, isTaken] of [
-    [SIZE, true, true],
-    [SIZE + 1, false, true],
-    [SIZE + 1, true, false],
-    [SIZE * 2, true, false],
-  ] as const) {
-    const format = hasFooter ? 'a format that has a footer' : 'a format without a footer';
-    test(`of ${size} bytes, in ${format}`, async ({ folder }) => {
-      const output = join(folder, 'out.raw');
-      const before = Buffer.alloc(size, 'old');
-      writeFileSync(output, before);
-      const conversion = beginTo(output, { existing: true, keepsSize: true, hasFooter });
-      if (isTaken) {
-        await (await conversion).commit();
-        expect(readFileSync(output).subarray(0, SIZE).toString()).toBe(NEW);
-        return;
-      }
-      await expect(conversion).rejects.toMatchObject({
-        kind: 'usage',
-        code: 'target-too-large',
-        fields: { room: size, size: SIZE },
-        message: expect.stringContaining(`truncate it to ${SIZE} bytes`),
-      });
-      expect(readFileSync(output).equals(before)).toBe(true);
-    });
-  }
-
-  describe('after a failure', () => {
-    test('contains a part of the disk', async ({ folder }) => {
-      const output = join(folder, 'out.raw');
-      writeFileSync(output, Buffer.alloc(SIZE, 'old'));
-      utimesSync(output, 1, 1);
-      const { cancel } = await beginTo(output, { existing: true, keepsSize: true });
-      await expect(cancel()).rejects.toMatchObject({
-        kind: 'target',
-        message: `'${output}' now contains a part of the disk`,
-      });
-    });
-
-    test('under another name', async ({ folder }) => {
-      const output = join(folder, 'out.raw');
-      writeFileSync(output, Buffer.alloc(SIZE, 'old'));
-      utimesSync(output, 1, 1);
-      const { cancel } = await beginTo(output, { existing: true, keepsSize: true });
-      renameSync(output, join(folder, 'other'));
-      writeFileSync(output, OTHER);
-      const message = `the file that was opened as '${output}' now contains a part of the disk`;
-      await expect(cancel()).rejects.toMatchObject({ message });
-    });
-
-    test('before the first write is unchanged', async ({ folder }) => {
-      const output = join(folder, 'out.raw');
-      writeFileSync(output, Buffer.alloc(SIZE, 'old'));
-      const target = new PathTarget(output, [], { existing: true });
-      await target.prepare({ virtualSize: SIZE, outputSize: SIZE }, new AbortController().signal);
-      await target.discard(cancelled(), false);
-    });
-  });
-
-  for (const [what, before, options, said] of [
-    ['that is missing', undefined, {}, /does not exist, so it cannot be written in place/],
-    [
-      'that is too small',
-      SIZE - 1,
-      {},
-      new RegExp(`holds ${SIZE - 1} bytes, but the output has ${SIZE}; choose a larger file`),
-    ],
-    ['with resume', SIZE, { identity: 'it' }, /is written in place, so the conversion cannot be resumed/],
-  ] as const) {
-    test(`${what} is refused`, async ({ folder }) => {
-      const output = join(folder, 'out.raw');
-      if (before !== undefined) writeFileSync(output, Buffer.alloc(before, 'old'));
-      await expect(beginTo(output, { existing: true, ...options })).rejects.toMatchObject({
-        kind: 'usage',
-        message: expect.stringMatching(said),
-      });
-      expect(found(output)).toBe(before && Buffer.alloc(before, 'old').toString());
-      expect(readdirSync(folder)).toEqual(before ? ['out.raw'] : []);
-    });
-  }
-
-  test('is never the image', async ({ folder }) => {
-    const output = join(folder, 'image');
-    const sources = [source(output, Buffer.alloc(SIZE, 'image').toString())];
-    await expect(beginTo(output, { existing: true, sources })).rejects.toThrow('is the image itself');
-  });
 });
 
 describe('the image, or a companion, as the output', () => {

@@ -108,8 +108,7 @@ export class PathTarget implements OutputTarget {
     try {
       if (this.#temporary) await this.#replace(this.#location!, this.#temporary, size);
       else {
-        // Links to a device may be recreated when it is written.
-        if (!this.#existing?.isBlockDevice()) await this.#requireSameLocation(this.#location!);
+        await this.#requireInPlace(this.#untouched!);
         await this.#close();
       }
       this.#release();
@@ -315,6 +314,19 @@ export class PathTarget implements OutputTarget {
     this.#journal = left.journal;
     this.resumePoint = left.resumePoint;
     return left.path;
+  }
+
+  /** Fails if the path no longer leads to the file that was written in place and was as `before`, or its size has changed. */
+  async #requireInPlace(before: BigIntStats): Promise<void> {
+    // Links to a device may be recreated when it is written.
+    if (before.isBlockDevice()) return;
+    await this.#requireSameLocation(this.#location!);
+    const now = await statsOf(this.#fd!);
+    if (now.size === before.size && isSameInode(await find(this.path), now)) return;
+    const what = now.size === before.size ? 'moved, replaced or removed' : 'changed the size of';
+    throw new DecantError('target', `Another program has ${what} '${this.path}' while it was written; convert again`, {
+      code: 'target-changed',
+    });
   }
 
   /** Fails if the path leads to another file than at the start. */
