@@ -86,8 +86,11 @@ export class PartSender {
 
   constructor(private readonly requests: UploadRequests) {}
 
-  /** Sends `body`, whose MD5 digest is `digest`. Fails with `part-differs` if the server repeatedly stores other bytes. */
-  async send(call: MakePartCall, body: Body, digest: Uint8Array): Promise<StoredPart> {
+  /**
+   * Sends `body`, whose MD5 digest is `digest`. With `mustProve`, a part counts as checked only if the response can be that of its bytes.
+   * Fails with `part-differs` if the server repeatedly stores other bytes.
+   */
+  async send(call: MakePartCall, body: Body, digest: Uint8Array, mustProve: boolean): Promise<StoredPart> {
     let unchecked: StoredPart | undefined;
     for (let attempt = 1; attempt <= MAX_DIFFERING; attempt += 1) {
       const withDigest = attempt > 1 || this.#digests === 'needed';
@@ -107,7 +110,9 @@ export class PartSender {
         return { etag, digest: verdict === 'digest' ? digest : undefined };
       if (withDigest) {
         this.#digests = 'needed';
-        return { etag, digest: undefined };
+        // Node sees whether the server encrypts. If not, the ETag is that of the stored bytes, whatever the server has received.
+        const isDoubtful = mustProve && verdict === 'another' && isNode();
+        return { etag, digest: undefined, ...(isDoubtful && { isUnchecked: true }) };
       }
       if (verdict === 'another') continue;
       unchecked = { etag, digest: undefined, isUnchecked: true };
@@ -161,7 +166,9 @@ async function verdictOf(
 ): Promise<PartMatch> {
   const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1]?.toLowerCase();
   // With KMS or customer keys, ETags are not digests.
-  const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms') === true;
+  const isEncrypted =
+    headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms') === true ||
+    headers.has('x-amz-server-side-encryption-customer-algorithm');
   if (!isEncrypted && hex === hexOf(digest)) return 'digest';
   const matches = await matchesChecksum(headers, body);
   if (matches !== undefined) return matches ? 'checksum' : 'different';

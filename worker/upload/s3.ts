@@ -236,7 +236,7 @@ export class S3 implements UploadProtocol {
   async #send(part: UploadPart, digest: Uint8Array): Promise<void> {
     const request: S3Request = { action: 'part', ...this.#uploadId, partNumber: part.number + 1 };
     const call = async (headers = {}) => ({ ...(await this.#call(request)), headers, body: part.body });
-    const stored = await this.#sender.send(call, part.body, digest);
+    const stored = await this.#sender.send(call, part.body, digest, this.#mustCheck);
     this.#parts[part.number] = stored;
     // Never the last part: a resumed conversion sends the end of the output.
     if (!part.isLast && this.#isJournaled) await this.journal?.add(part.number, stored, part.written);

@@ -122,6 +122,15 @@ describe('s3', () => {
     expect(await uploaded(encrypted().target)).toEqual({ checked: true });
   });
 
+  test('parts whose ETags are other digests, without encryption: the object is never completed', async () => {
+    const cloud = cloudOf();
+    const server = naming(cloud, (method, headers) => {
+      if (method === 'PUT') headers.set('ETag', `"${OTHER.toString('hex')}"`);
+    });
+    expect(await failed(made('s3', server))).toMatchObject({ kind: 'target', code: 'not-verifiable' });
+    expect([cloud.objects.size, cloud.begun.size]).toEqual([0, 0]);
+  });
+
   test('parts that nothing identifies: the object is never completed', async () => {
     const hasDigest = ({ headers }: { headers: Record<string, string | undefined> }) =>
       headers['content-md5'] !== undefined;
