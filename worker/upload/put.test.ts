@@ -135,6 +135,16 @@ test.each<[string, (target: Put) => Promise<unknown>]>([
   expect(await failure(next(target))).toMatch(/: the server answered before it had received everything$/);
 });
 
+test('what a server has stored that answered too early is named', async () => {
+  const { target, answer } = await opened();
+  await target.write(0, PIECE);
+  answer(200);
+  await settle();
+  expect(await failure(target.write(512, PIECE))).toMatch(/before it had received everything$/);
+  const left = await runClock(target.abort(new Error('over')).catch((thrown: unknown) => thrown));
+  expect(left).toMatchObject({ code: 'object-completed' });
+});
+
 test('an answer while the last piece is being sent is too early where no size was stated', async () => {
   const { target, read, answer } = await opened();
   await target.write(0, PIECE);

@@ -149,7 +149,9 @@ export class Put implements Target {
     await this.#writer.abort(reason).catch(() => {});
     // Ignored: it decides whether the object may appear.
     if (this.#isSent) await this.#answer.catch(() => {});
-    if (!this.#mayBeDone || this.#isRefused) return;
+    // A server that has answered too early may have stored what it had received.
+    const mayExist = this.#mayBeDone || this.#isAnswered;
+    if (!mayExist || this.#isRefused) return;
     if (this.#method === 'POST') throw completedAt(this.requests.shownAddress, 'a POST names no object to look at');
     const completing = { lateCompletion: this.#isSent ? this.#lateCompletion : undefined };
     const head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
