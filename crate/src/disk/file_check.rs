@@ -102,13 +102,13 @@ impl FileCheck {
     /// Adds `count` times `damage`, at `offset` of the file.
     pub(crate) fn damaged(&mut self, count: u64, damage: Damage, offset: HostOffset) {
         let notice = Notice::new(damage.code(), format!("At byte {} of the file: {}", offset.0, damage.reason()));
-        self.add(FindingKind::Corruption, count, with_offset(notice, "offset", offset.0));
+        self.add(FindingKind::Corruption, count, notice.field("offset", offset.0));
     }
 
     /// Adds `count` units of the disk from `start` on that are lost to `damage`.
     pub(crate) fn lost(&mut self, count: u64, damage: Damage, start: GuestOffset) {
         let notice = Notice::new(damage.code(), format!("At byte {} of the disk: {}", start.0, damage.reason()));
-        self.add(FindingKind::Corruption, count, with_offset(notice, "guestOffset", start.0));
+        self.add(FindingKind::Corruption, count, notice.field("guestOffset", start.0));
     }
 
     /// Adds `error`, because of which the image cannot be read.
@@ -134,12 +134,7 @@ const LEAK: &str = "check-leak";
 
 /// Creates a notice about byte `offset` of the file. `what` begins its sentence.
 pub(crate) fn at(code: &'static str, offset: HostOffset, what: &str) -> Notice {
-    with_offset(Notice::new(code, format!("{what} at byte {} of the file", offset.0)), "offset", offset.0)
-}
-
-/// Sets the field `name` of `notice`, unless no number of JavaScript can be the `offset`: an image can state any.
-fn with_offset(notice: Notice, name: &'static str, offset: u64) -> Notice {
-    if offset <= MAX_SIZE { notice.field(name, offset) } else { notice }
+    Notice::new(code, format!("{what} at byte {} of the file", offset.0)).field("offset", offset.0)
 }
 
 /// Gets the share of a check that is done, 0 to 1.

@@ -1,5 +1,6 @@
 //! Machine-readable details of errors and notices.
 
+use crate::offsets::MAX_SIZE;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -64,8 +65,26 @@ impl Fields {
     }
 }
 
+/// Leaves out a number that JavaScript cannot represent: an image can state any.
 impl Serialize for Fields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
+        let is_representable = |field: &Field| !matches!(field, Field::Number(number) if *number > MAX_SIZE);
+        serializer.collect_map(self.iter().filter(|(_, field)| is_representable(field)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_javascript_cannot_represent() {
+        let mut inner = Fields::default();
+        inner.set("size", u64::MAX.into());
+        let mut fields = Fields::default();
+        fields.set("offset", MAX_SIZE.into());
+        fields.set("end", (MAX_SIZE + 1).into());
+        fields.set("disks", vec![inner].into());
+        assert_eq!(serde_json::to_string(&fields).unwrap(), format!("{{\"offset\":{MAX_SIZE},\"disks\":[{{}}]}}"));
     }
 }
