@@ -292,6 +292,25 @@ fn manifests_that_miss_a_file_of_the_image() {
     }
 }
 
+/// A stream is read once, and its manifest may be its last file.
+#[test]
+fn a_manifest_in_a_stream() {
+    let raw = content();
+    let manifest = file("a.mf", b"SHA1(disk.raw)= 00\n");
+    let disk = file("disk.raw", &raw);
+    for members in [vec![manifest.clone(), disk.clone()], vec![disk.clone(), manifest]] {
+        let streamed = Case { as_stream: true, ..Case::new(archive(&members)) };
+        let converted = converted(&streamed);
+        converted.result.unwrap();
+        let codes = converted.notices.iter().map(|notice| notice.code).collect::<Vec<_>>();
+        assert_eq!(codes, ["manifest-unchecked"]);
+        let checked = Case { check_manifest: Some(true), ..streamed };
+        assert_eq!(checked.bytes().unwrap_err().kind, ErrorKind::Usage);
+    }
+    let converted = converted(&Case { as_stream: true, ..Case::new(archive(&[disk])) });
+    assert!(converted.notices.is_empty());
+}
+
 /// A changed byte that the format itself cannot detect.
 #[test]
 fn a_changed_byte_is_noticed() {

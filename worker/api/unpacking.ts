@@ -67,8 +67,9 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
     const { info, parts } = sessions.opened;
     notices.push(...info.safety.filter(({ code }) => code === 'raw-disk-beside'));
     settleContent(setup, sessions.opened, isChosen());
-    const content = await unpack(sessions, opening);
-    await setup.sources.replaceImage(content, parts);
+    const unpacked = await unpack(sessions, opening);
+    notices.push(...unpacked.notices);
+    await setup.sources.replaceImage(unpacked.content, parts);
     sessions = await ImageSessions.open(setup, passwords, options.signal);
     // The files of a zip archive are stored as those of a tar archive.
     const [archive, ...others] = sessions.info.containers;
@@ -96,14 +97,20 @@ function settleContent(
   if (sources.companions.some(({ name }) => /\.mf$/i.test(name))) settings.checkManifest = false;
 }
 
+/** Notices about unpacking that the image bears. */
+const LASTING = ['manifest-unchecked'];
+
 /** Writes the bytes of the packed file to a new temporary file. The sessions end. */
-async function unpack(sessions: ImageSessions, { platform, setup, options }: Opening): Promise<OpenedSource> {
+async function unpack(
+  sessions: ImageSessions,
+  { platform, setup, options }: Opening,
+): Promise<{ content: OpenedSource; notices: Notice[] }> {
   const { signal, onProgress } = options;
   const target = new UnpackedFile(platform.spool(options, setup.sources.all, OTHERWISE)!);
   try {
     const listening = { signal, ...(onProgress && { onProgress: asPhase('unpacking', onProgress) }) };
-    await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
-    return target.content!;
+    const { notices } = await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
+    return { content: target.content!, notices: notices.filter(({ code }) => LASTING.includes(code)) };
   } finally {
     await sessions.end();
   }

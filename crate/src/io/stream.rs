@@ -56,6 +56,8 @@ pub struct Ended {
     pub(crate) trailer: u64,
     /// The capacity that the configuration of a machine in the archive states for the disk.
     pub(crate) capacity: Option<Capacity>,
+    /// Whether the archive has a manifest.
+    pub(crate) has_manifest: bool,
 }
 
 /// Reads `stream`, and calls `inspect` with the bytes of each read and whether they are the last ones. A failure of `inspect` is that of

@@ -7,6 +7,7 @@ use crate::io::stream::{ByteStream, Ended};
 use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify_start};
 use crate::open::machine::Machines;
+use crate::open::manifest::is_manifest;
 use crate::open::members::is_never_a_disk;
 use crate::open::split::finding::may_be_parts;
 use crate::open::split::pieces::is_piece;
@@ -25,6 +26,7 @@ pub(super) struct DiskInOrder {
     passed: Vec<String>,
     /// The machines whose configurations were read so far.
     machines: Machines,
+    has_manifest: bool,
 }
 
 enum State {
@@ -72,7 +74,15 @@ impl ArchiveFile {
 impl DiskInOrder {
     /// Finds the disk in `archive`, which is a stream with files.
     pub(super) fn new(archive: Box<dyn ByteStream>) -> Self {
-        Self { archive, state: State::Start, file: None, taken: 0, passed: Vec::new(), machines: Machines::default() }
+        Self {
+            archive,
+            state: State::Start,
+            file: None,
+            taken: 0,
+            passed: Vec::new(),
+            machines: Machines::default(),
+            has_manifest: false,
+        }
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
@@ -151,6 +161,7 @@ impl DiskInOrder {
         if found as u64 == size {
             self.machines.add(&name, &start);
         }
+        self.has_manifest |= is_manifest(&name);
         Ok(Some(ArchiveFile { name, size, start }))
     }
 }
@@ -183,6 +194,6 @@ impl ByteStream for DiskInOrder {
     fn ended(&self) -> Ended {
         let name = self.file.as_ref().map(|file| &*file.name);
         let capacity = name.and_then(|name| self.machines.capacity_of(name));
-        Ended { capacity, ..self.archive.ended() }
+        Ended { capacity, has_manifest: self.has_manifest, ..self.archive.ended() }
     }
 }

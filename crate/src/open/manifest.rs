@@ -136,6 +136,11 @@ impl<'a> Skipped<'a> {
     }
 }
 
+/// The notice about an archive that was read in order, so that its manifest was not checked.
+pub(crate) fn unchecked_in_order() -> Notice {
+    unchecked("There is a manifest, which was not checked, since the archive was read in order")
+}
+
 fn unchecked(message: &str) -> Notice {
     Notice::new("manifest-unchecked", message)
 }

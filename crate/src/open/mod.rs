@@ -74,13 +74,18 @@ pub enum Opened {
 /// The parts of a split file are joined first: see `OpenOptions::file`.
 ///
 /// Fails as [`Image::open`] does; with `usage` if `options` state `unpack` without the format raw, or there is no
-/// container; with `usage` if `options` state a disk that does not exist, or one without a container that is read at any position;
+/// container, or a check of a manifest in a stream; with `usage` if `options` state a disk that does not exist, or one without a container that is read at any position;
 /// with `unsupported` if a container has no image or one that cannot be read inside it, or to salvage a disk that a container decodes
 /// in order; with `missing-file`, `corrupt` or `usage` if parts of a split file are missing, have wrong sizes, or may be other files.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     if options.unpack && options.format.as_deref() != Some(RAW.name) {
         let message =
             "The option unpack (--unpack) needs the format raw (-f raw): files in other formats are unpacked anyway";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    if options.check_manifest == Some(true) && matches!(input, Input::Stream(_)) {
+        let message = "A stream is read once, so no manifest in it can be checked (checkManifest, --check-manifest); \
+                       save it as a file first";
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let stated = options.format.as_deref().filter(|_| !options.unpack);

@@ -14,6 +14,7 @@ use crate::io::stream::Ended;
 use crate::io::target::Holes;
 use crate::offsets::{GuestOffset, HostOffset, SECTOR};
 use crate::open::identify::{FileType, RawReason, identify_end, identify_start};
+use crate::open::manifest::unchecked_in_order;
 use crate::open::members::unmarked;
 use crate::open::refusals::{empty_stream, not_in_order};
 use crate::open::safety::other_capacity;
@@ -258,7 +259,10 @@ impl InOrderPlanner {
     /// Checks the end of the disk, whose last chunk has `last` bytes. Fails if the last bytes or the size show that it
     /// is not a raw disk, or if it may be truncated.
     fn check_end(&self, last: usize) -> Result<()> {
-        let Ended { is_unmarked, trailer, capacity } = self.disk.stream.ended();
+        let Ended { is_unmarked, trailer, capacity, has_manifest } = self.disk.stream.ended();
+        if has_manifest {
+            self.notices.borrow_mut().push(unchecked_in_order());
+        }
         if trailer > 0 {
             let message = format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
