@@ -9,7 +9,7 @@ use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
 use crate::io::source::{Source, read_exact};
 use crate::io::table_cache::TableCache;
 use crate::offsets::{ByteRange, HostOffset};
-use crate::open::chain::StatedParent;
+use crate::open::chain::open_options::StatedParent;
 use crate::open::guess;
 use crate::open::identify::{FileType, identify, identify_start};
 use decant_text::folded;

@@ -15,7 +15,7 @@ use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
 use crate::open::Opened;
-use crate::open::chain::{Companion, OpenOptions, StatedDisk, StatedParent};
+use crate::open::chain::open_options::{Companion, OpenOptions, StatedDisk, StatedParent};
 use crate::open::disk_choice::{Chosen, Holder};
 use crate::open::identify::{FileType, identify};
 use crate::open::split::pieces::{piece_name, pieces_among};

@@ -10,7 +10,7 @@ use crate::disk::reference::base_name;
 use crate::error::place::Place;
 use crate::error::shown::{shown, shown_names};
 use crate::error::{Error, ErrorKind, Result};
-use crate::open::chain::StatedParent;
+use crate::open::chain::open_options::StatedParent;
 use crate::open::disk_choice::Holder;
 use decant_text::folded;
 

@@ -14,7 +14,7 @@ use crate::disk::hardware::Hardware;
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;
 use crate::offsets::MAX_SIZE;
-use crate::open::chain::{StatedDisk, StatedParent};
+use crate::open::chain::open_options::{StatedDisk, StatedParent};
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
 pub(super) use machines::{FoundDisk, Machines};

@@ -7,7 +7,7 @@ use super::{Machine, MachineDisk};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
-use crate::open::chain::StatedParent;
+use crate::open::chain::open_options::StatedParent;
 use crate::xml::{Tag, Tags};
 
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
