@@ -67,6 +67,26 @@ test.each([[1], [2], [3]])('%d disks', async (count) => {
     expect(readFileSync(join(folder, `vm-disk${at + 1}.vmdk`)).equals(disk)).toBe(true);
 });
 
+test('until the end, no disk has its name', async () => {
+  const target = new LooseMachine(join(folder, 'vm.ovf'));
+  await target.open();
+  for (const [offset, bytes] of writes(DISKS)) await target.write(offset, bytes);
+  expect(names()).toHaveLength(DISKS.length);
+  for (const name of names()) expect(name).toMatch(/^\.vm-disk\d\.vmdk\..*\.partial$/);
+  await target.close();
+  expect(names()).toHaveLength(DISKS.length + 2);
+});
+
+test('a file that another program has made meanwhile stays', async () => {
+  const target = new LooseMachine(join(folder, 'vm.ovf'));
+  await target.open();
+  for (const [offset, bytes] of writes(DISKS)) await target.write(offset, bytes);
+  writeFileSync(join(folder, 'vm-disk2.vmdk'), 'theirs');
+  await expect(target.close()).rejects.toMatchObject({ code: 'file-exists' });
+  await target.abort();
+  expect(names()).toEqual(['vm-disk2.vmdk']);
+});
+
 test.each(['vm.ovf', 'vm.mf', 'vm-disk1.vmdk', 'vm-disk2.vmdk'])('%s that was there stays', async (name) => {
   writeFileSync(join(folder, name), 'mine');
   const target = new LooseMachine(join(folder, 'vm.ovf'));

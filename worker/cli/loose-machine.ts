@@ -1,12 +1,14 @@
 // The files of a machine beside each other: those of an OVA, which are separated while the OVA is written.
 
-import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { fileError, fileExists } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import type { Target } from '../node.js';
+import { refused } from '../targets/node/owner-and-mode.js';
+import { partialName, sweepFolder } from '../targets/node/partial.js';
 
 /** The unit of a tar archive, and the length of its headers. */
 const BLOCK = 512;
@@ -14,6 +16,8 @@ const BLOCK = 512;
 /** The file of a disk. */
 interface DiskFile {
   path: string;
+  /** Its path until it is complete. If its process is killed, a later conversion to the folder removes it. */
+  partial: string;
   handle: FileHandle;
   /** Its offset in the archive, and the offset after its last byte so far. */
   start: number;
@@ -50,11 +54,8 @@ export class LooseMachine implements Target {
 
   /** Fails with `target` if one of the files is there already, as far as their names are known before. */
   async open(): Promise<void> {
-    for (const name of [`${this.#name}.ovf`, `${this.#name}.mf`, this.#diskName(1)]) {
-      // A folder that cannot be searched fails when the file is made.
-      const found = await stat(join(this.#folder, name)).catch(() => undefined);
-      if (found) throw fileExists(join(this.#folder, name));
-    }
+    for (const name of [`${this.#name}.ovf`, `${this.#name}.mf`, this.#diskName(1)])
+      await requireFree(join(this.#folder, name));
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
@@ -78,7 +79,7 @@ export class LooseMachine implements Target {
     const start = this.#lateFrom(0);
     const descriptor = memberIn(start, 0);
     const manifest = await this.#separate(descriptor, start);
-    for (const { path, handle } of this.#disks) await this.#failing(path, handle.close());
+    for (const disk of this.#disks) await this.#complete(disk);
     await this.#make(manifest.name, manifest.content);
     await this.#make(descriptor.name, start.subarray(descriptor.start, descriptor.start + descriptor.size));
     if (start.length !== first.start) throw new DecantError('internal', 'The start of the OVA is incomplete');
@@ -88,7 +89,11 @@ export class LooseMachine implements Target {
     // The files are removed, so data that was not written does not matter.
     for (const { handle } of this.#disks) await handle.close().catch(() => {});
     const left: string[] = [];
-    for (const path of this.#made) await unlink(path).catch(() => left.push(path));
+    for (const path of this.#made) {
+      await unlink(path).catch(({ code }: NodeJS.ErrnoException) => {
+        if (code !== 'ENOENT') left.push(path);
+      });
+    }
     if (left.length === 0) return;
     const names = left.map((path) => `'${shownText(path)}'`).join(', ');
     throw new DecantError('target', `${names} could not be removed`);
@@ -128,14 +133,39 @@ export class LooseMachine implements Target {
   }
 
   async #begin(start: number): Promise<DiskFile> {
-    const { path, handle } = await this.#create(this.#diskName(this.#disks.length + 1));
-    const disk = { path, handle, start, end: start };
+    const name = this.#diskName(this.#disks.length + 1);
+    const path = join(this.#folder, name);
+    await requireFree(path);
+    const location = { folder: Buffer.from(this.#folder), name: Buffer.from(name) };
+    const partial = join(this.#folder, partialName(location).toString());
+    const disk = { path, partial, handle: await this.#create(partial, path), start, end: start };
     this.#disks.push(disk);
+    const { mtimeNs } = await this.#failing(path, disk.handle.stat({ bigint: true }));
+    await sweepFolder(location, mtimeNs, [], false);
     return disk;
   }
 
+  /** Gives the file of a disk its name, unless there is a file of that name by now. */
+  async #complete({ path, partial, handle }: DiskFile): Promise<void> {
+    await this.#failing(path, handle.close());
+    // Unlike a rename, a link fails if there is a file.
+    const linking = link(partial, path).then(
+      () => true,
+      (thrown: NodeJS.ErrnoException) => {
+        if (thrown.code === 'EEXIST') throw fileExists(path);
+        return refused(thrown);
+      },
+    );
+    const isLinked = await this.#failing(path, linking);
+    // The file system has no hard links.
+    if (!isLinked) await requireFree(path);
+    this.#made.push(path);
+    await this.#failing(path, isLinked ? unlink(partial) : rename(partial, path));
+  }
+
   async #make(name: string, content: Uint8Array): Promise<void> {
-    const { path, handle } = await this.#create(name);
+    const path = join(this.#folder, name);
+    const handle = await this.#create(path);
     try {
       await this.#failing(path, handle.writeFile(content));
     } finally {
@@ -143,13 +173,13 @@ export class LooseMachine implements Target {
     }
   }
 
-  async #create(name: string): Promise<{ path: string; handle: FileHandle }> {
-    const path = join(this.#folder, name);
+  /** Makes the file at `path`, which errors call `shown`. */
+  async #create(path: string, shown = path): Promise<FileHandle> {
     const handle = await open(path, 'wx+').catch((thrown: NodeJS.ErrnoException) => {
-      throw thrown.code === 'EEXIST' ? fileExists(path) : fileError(thrown, 'target', `make '${path}'`);
+      throw thrown.code === 'EEXIST' ? fileExists(shown) : fileError(thrown, 'target', `make '${shown}'`);
     });
     this.#made.push(path);
-    return { path, handle };
+    return handle;
   }
 
   /** Calls `work` with the number of bytes that are done, until all `length` are. It returns how many it has done. */
@@ -171,6 +201,11 @@ export class LooseMachine implements Target {
       throw fileError(thrown, 'target', `write to '${path}'`);
     });
   }
+}
+
+/** Fails with `target` if there is a file at `path`. A folder that cannot be searched fails when the file is made. */
+async function requireFree(path: string): Promise<void> {
+  if (await stat(path).catch(() => undefined)) throw fileExists(path);
 }
 
 /** The file whose header is at `at` in `archive`. */
