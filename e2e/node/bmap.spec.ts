@@ -1,6 +1,6 @@
 // The bmap beside a raw output: bmaptool reads it, and copies the disk by it.
 
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decant, program, run } from '../support/command.js';
 import { images, qemuImg } from '../support/images.js';
@@ -83,12 +83,15 @@ test('in the API; refused for other formats and targets', ({ folder }) => {
   expect(existsSync(output) || existsSync(bmap)).toBe(false);
 });
 
-test('replaces no file', ({ folder }) => {
-  const [kept, output] = [join(folder, 'kept'), join(folder, 'b.raw')];
+test('replaces no file, and follows no link', ({ folder }) => {
+  const [kept, link, output] = ['kept', 'link', 'b.raw'].map((name) => join(folder, name)) as [string, string, string];
   writeFileSync(kept, 'a file of the user');
-  const { status, stderr } = decant('convert', '--bmap', kept, images.zlib(), output);
-  expect(stderr).toContain('is there already');
-  expect(status).toBe(1);
+  symlinkSync(join(folder, 'none'), link);
+  for (const bmap of [kept, link]) {
+    const { status, stderr } = decant('convert', '--bmap', bmap, images.zlib(), output);
+    expect(stderr).toContain('is there already');
+    expect(status).toBe(1);
+    expect(existsSync(output)).toBe(false);
+  }
   expect(readFileSync(kept, 'latin1')).toBe('a file of the user');
-  expect(existsSync(output)).toBe(false);
 });

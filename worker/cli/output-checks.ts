@@ -1,7 +1,7 @@
 // Checks the output of a conversion before the image is opened.
 
 import { constants, fstat } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, lstat, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { toPath } from '../api/node-path.js';
@@ -100,7 +100,7 @@ export async function requireOutput(command: ConvertCommand): Promise<void> {
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
   const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
   const secrets = [...passwords, ...headers];
-  if (bmap !== undefined && (await statsOf(bmap))) throw fileExists(bmap);
+  if (bmap !== undefined && (await lstat(bmap).catch(() => undefined))) throw fileExists(bmap);
   if (isHttp(output)) return;
   if (output === STANDARD_OUTPUT) {
     requireNoTerminal();
