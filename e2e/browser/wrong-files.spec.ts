@@ -45,7 +45,7 @@ const chooseFor = (page: Page, file: string) => page.getByLabel('Choose the back
 // (image, file for it, what is said of it)
 for (const [top, file, ...doubts] of [
   ['over-qcow2.qcow2', 'other.qcow2', 'The image asks for base.qcow2, not other.qcow2.'],
-  ['over-qcow2.qcow2', 'small.qcow2', 'not small.qcow2', 'has 3.1 MB, that in over-qcow2.qcow2 5.2 MB'],
+  ['over-qcow2.qcow2', 'small.qcow2', 'not small.qcow2', 'has 3.1 MB, that in over-qcow2.qcow2 has 5.2 MB'],
   ['over-raw.qcow2', 'base.qcow2', 'is qcow2, but over-raw.qcow2 expects a raw disk'],
   ['over-raw.qcow2', 'base.raw', 'base.raw is probably not a disk: its size is not a multiple of 512'],
   ['over-raw.qcow2', 'picture.png', 'not picture.png', 'picture.png is probably not a disk'],
@@ -133,7 +133,7 @@ test(
     copyFileSync(files['small.qcow2']!, files['base.qcow2']!);
     await choose(page, files['over-qcow2.qcow2']!);
     await chooseFor(page, files['base.qcow2']!);
-    await expect(page.getByText('The rest is zeros').first()).toBeVisible();
+    await expect(page.getByText('Zeros fill the difference').first()).toBeVisible();
     await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
   },
 );
