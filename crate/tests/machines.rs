@@ -357,7 +357,8 @@ fn the_formats_of_stated_parents() {
     let vmdk = qemu_converts(&base, "vmdk", "subformat=streamOptimized");
     let vhd = qemu_converts(&base[..1 << 19], "vpc", "subformat=fixed,force_size=on");
     // (what, the parent, its attributes, the disk, or the code of the error)
-    let rows: Vec<(&str, Vec<u8>, &str, Result<Vec<u8>, &str>)> = vec![
+    type Row<'a> = (&'a str, Vec<u8>, &'a str, Result<Vec<u8>, &'a str>);
+    let rows: Vec<Row<'_>> = vec![
         ("VMDK", vmdk.clone(), "", Ok(over(&base))),
         ("raw that begins as a qcow2", like_qcow2.clone(), RAW, Ok(over(&like_qcow2))),
         ("a smaller fixed VHD", vhd, "", Ok(over(&base[..1 << 19]))),
