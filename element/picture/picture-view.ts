@@ -95,8 +95,10 @@ const tableView = (picture: DiskPicture, parts: LanePart[], texts: AllTexts) => 
 
 /** Places the partitions of the lane, which stands above the cells. Not by markup, which a policy for styles may forbid. */
 export function placeLane(figure: HTMLElement, picture: DiskPicture | undefined): void {
+  // A resize between the change of a step and its rendering finds the markup of the step before.
+  if (!picture) return;
   for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]')) {
-    const share = (bytes: string | undefined) => `${(Number(bytes) / picture!.size) * 100}%`;
+    const share = (bytes: string | undefined) => `${(Number(bytes) / picture.size) * 100}%`;
     part.style.insetInlineStart = share(part.dataset.offset);
     part.style.width = share(part.dataset.length);
   }

@@ -62,6 +62,18 @@ test('the person leaves an image whose kept part is still being sought', async (
   await open();
 });
 
+test('while the folder is looked at, the image stays', async () => {
+  const looking = new Held<FileSystemFileHandle>();
+  pickFolder.mockResolvedValue({ ...folderHandle('picked', {}), getFileHandle: () => looking.promise });
+  await open();
+  await saveTo('folder');
+  await ready({ choosingTarget: true, picking: false });
+  session.reset();
+  expect(session.state.step).toBe('ready');
+  looking.reject(new DOMException('There is no such file', 'NotFoundError'));
+  await converting();
+});
+
 test('a kept part that cannot be discarded: the question stays', async () => {
   const busy = new DecantError('target', 'Another tab uses it', { code: 'storage-busy' });
   const kept: SavedProgress = { guestDone: 2e6, discard: () => Promise.reject(busy) };

@@ -5,7 +5,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
-import type { Step } from '../steps/state.js';
+import { isPlaceBeingChosen, type Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
 import { isTooSmall } from '../ways/choices.js';
@@ -33,7 +33,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
     </details>
     <div class="actions">
       ${separateButton(controls)}
-      <button class="link" part="button link" aria-disabled=${state.picking ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
+      <button class="link" part="button link" aria-disabled=${isPlaceBeingChosen(state) ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
   return frame(state, texts, { text: shownText(state.label), name: state.label }, body);

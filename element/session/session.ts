@@ -15,7 +15,14 @@ import { digestDisk, digestResult } from '../saving/digest.js';
 import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, Screen } from '../steps/screen.js';
-import type { Overall, Remains, Remedy, State, Warning } from '../steps/state.js';
+import {
+  isPlaceBeingChosen,
+  type Overall,
+  type Remains,
+  type Remedy,
+  type State,
+  type Warning,
+} from '../steps/state.js';
 import { replaced } from '../texts/replaced.js';
 import type { AllTexts, Texts } from '../types.texts.js';
 import { askToNotify } from '../ways/busy-tab.js';
@@ -198,8 +205,8 @@ export class Session implements Controls {
   }
 
   reset(): void {
-    // A dialog for this image is open, which must be answered first.
-    if (this.#screen.at('ready')?.picking) return;
+    const ready = this.#screen.at('ready');
+    if (ready && isPlaceBeingChosen(ready)) return;
     this.#leave();
     this.recall();
   }

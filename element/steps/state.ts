@@ -88,6 +88,10 @@ export type Target =
   | { kind: 'stored'; name: string; kept: SavedProgress | undefined }
   | { kind: 'streamed' | 'host'; name: string };
 
+/** Whether a place is being picked or looked at, which must end before the image is left. A search for the kept part of a download may go on. */
+export const isPlaceBeingChosen = ({ choosingTarget, way }: Step<'ready'>): boolean =>
+  choosingTarget && way !== 'download';
+
 export const methodOf = ({ kind }: Target): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
 /** Shorter silences of a network, in seconds, are not shown. */
