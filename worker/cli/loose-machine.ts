@@ -8,7 +8,7 @@ import { fileError, fileExists } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import type { Target } from '../node.js';
 import { refused } from '../targets/node/owner-and-mode.js';
-import { partialName, sweepFolder } from '../targets/node/partial.js';
+import { partialName } from '../targets/node/partial.js';
 
 /** The unit of a tar archive, and the length of its headers. */
 const BLOCK = 512;
@@ -140,8 +140,6 @@ export class LooseMachine implements Target {
     const partial = join(this.#folder, partialName(location).toString());
     const disk = { path, partial, handle: await this.#create(partial, path), start, end: start };
     this.#disks.push(disk);
-    const { mtimeNs } = await this.#failing(path, disk.handle.stat({ bigint: true }));
-    await sweepFolder(location, mtimeNs, [], false);
     return disk;
   }
 
