@@ -15,7 +15,7 @@ export const shareDone = (done: number, total: number): number => Math.min(done 
 /** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
 export async function recall(screen: Screen): Promise<void> {
   const { turn, host } = screen;
-  // A lost download is told only once: not where nobody would see it.
+  // A lost download is listed only once: that must be where the person sees it.
   if (host.output || !screen.at('empty')) return;
   const texts = screen.texts;
   const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));

@@ -150,7 +150,7 @@ export class Screen {
     });
   }
 
-  /** Ends the turn with `error`, for which there is no remedy. Tells the page. */
+  /** Ends the turn, shows `error` without a remedy, and emits it for the page. */
   crash(error: DecantError): void {
     this.host.emit('decant-error', error);
     const { texts, opening } = this;

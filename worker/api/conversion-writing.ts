@@ -122,7 +122,7 @@ async function prepareTarget(
   const spec = await orTargetFailure(target.prepare(sizes, signal, identity));
   // Where holes are reported, the bytes of the output do not pass.
   if (sha256 && spec && 'port' in spec && spec.ascending && !spec.holes) {
-    // Without its code there is no digest; the output is the same.
+    // If the code cannot be loaded, the output has no digest.
     const loading = platform.codec('crypt').catch(() => undefined);
     spec.crypt = await orCancelled(signal, loading);
   }

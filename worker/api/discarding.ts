@@ -57,7 +57,7 @@ export async function orRemoved<T>(target: OutputTarget, work: Promise<T>): Prom
   }
 }
 
-/** Discards the output of a conversion that `cause` has ended. Resolves to the error, which names what is left of the output. */
+/** Discards the output of a conversion that failed with `cause`. Resolves to the error to report, which names what is left. */
 async function discarded(
   target: OutputTarget,
   { sources }: ImageSetup,
@@ -77,7 +77,7 @@ async function discarded(
   return left instanceof DecantError ? withLeft(error, left) : error;
 }
 
-/** Returns `error` with what is left of the output. The reason for the failure comes first. */
+/** Adds what is left of the output to `error`, after the reason for the failure. */
 function withLeft(error: DecantError, left: DecantError): DecantError {
   const { kind, code, message } = error;
   const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };

@@ -97,10 +97,7 @@ function settleContent(
   if (sources.companions.some(({ name }) => /\.mf$/i.test(name))) settings.checkManifest = false;
 }
 
-/** Notices about unpacking that the image bears. */
-const LASTING = ['manifest-unchecked'];
-
-/** Writes the bytes of the packed file to a new temporary file. The sessions end. */
+/** Writes the bytes of the packed file to a new temporary file. Resolves to that, with the notices that the image bears. The sessions end. */
 async function unpack(
   sessions: ImageSessions,
   { platform, setup, options }: Opening,
@@ -110,7 +107,7 @@ async function unpack(
   try {
     const listening = { signal, ...(onProgress && { onProgress: asPhase('unpacking', onProgress) }) };
     const { notices } = await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
-    return { content: target.content!, notices: notices.filter(({ code }) => LASTING.includes(code)) };
+    return { content: target.content!, notices: notices.filter(({ code }) => code === 'manifest-unchecked') };
   } finally {
     await sessions.end();
   }

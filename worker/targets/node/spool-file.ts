@@ -12,7 +12,7 @@ import type { OpenedSource } from '../../sources/opened-source.js';
 import { type ReadSpool, requireSize, type Sizes, type Spool } from '../output-target.js';
 import { below, sourceFiles } from './device.js';
 import { partialName, sweepFolder } from './partial.js';
-import { isSameInode, pathIn, statsOf } from './resolved-path.js';
+import { isSameInode, openFileOf, pathIn, statsOf } from './resolved-path.js';
 
 const { O_CREAT, O_EXCL, O_RDWR } = constants;
 const OWNER_ONLY = 0o600;
@@ -66,7 +66,7 @@ export class SpoolFile implements Spool {
       // Leftovers may take up the room.
       await sweepFolder(location, made.mtimeNs, kept, false);
       if (outputSize !== undefined) await this.#requireRoom(folder, outputSize);
-      const file = { fd, path, device: made.dev, inode: made.ino };
+      const file = openFileOf(fd, path, made);
       // Otherwise a write that fails late would be read back as zeros.
       return { file, name: path.toString(), inPlace: false, dense, sync: true };
     } catch (thrown) {
@@ -86,7 +86,7 @@ export class SpoolFile implements Spool {
   async source(size: number): Promise<OpenedSource> {
     const { fd, path, made } = await this.#whole(size);
     return {
-      spec: { file: { fd, path, device: made.dev, inode: made.ino }, size },
+      spec: { file: openFileOf(fd, path, made), size },
       identity: this,
       name: undefined,
       size,

@@ -243,7 +243,7 @@ impl ByteStream for FilesInOrder {
     fn pass_hole(&mut self, unit: u64) -> u64 {
         let Some(file) = &mut self.file else { return 0 };
         let (end, is_hole) = file.same_up_to();
-        // Leave more than a footer to be read: it is told from the disk by the bytes before it.
+        // Leave more than a footer to be read: a chunk that is only a footer is not recognised as one.
         let len = end.min(file.map.size.saturating_sub(TAIL + 1)).saturating_sub(file.at) / unit * unit;
         if !is_hole {
             return 0;
