@@ -52,7 +52,7 @@ const whenIdle = (work: () => void): unknown => (globalThis.requestIdleCallback 
 
 /** The time of a frame, in milliseconds. */
 const FRAME_TIME = 16;
-/** The longest wait for a frame, in milliseconds: a hidden page has none, but its title and its notifications. */
+/** The longest wait for a frame, in milliseconds. A hidden page gets no frames, but its title and notifications must change. */
 const LONGEST_FRAME = 100;
 
 /** Resolves before the next frame. */

@@ -151,7 +151,7 @@ fn bundles_that_are_broken() {
         ("two roots", xml.clone() + "<a/>", Corrupt, "not well formed"),
         ("an unknown reference", replaced(">2048<", ">&x;<"), Corrupt, "not well formed"),
         ("elements in elements", replaced("<Snapshots>", &format!("{deep}<Snapshots>")), Corrupt, "not well formed"),
-        ("no size", replaced("Disk_size", "Size"), Corrupt, "it has no Disk_size"),
+        ("no size", replaced("Disk_size", "Size"), Corrupt, "Disk_size is missing"),
         ("a size that is no number", replaced("<Disk_size>", "<Disk_size>-"), Corrupt, "Disk_size is not a number"),
         ("2^64 sectors", replaced("<Disk_size>", "<Disk_size>18446744073709551615"), Corrupt, "not a number"),
         ("2^53 bytes", replaced("<Disk_size>17<", "<Disk_size>17592186044416<"), Limit, "2^53-1"),

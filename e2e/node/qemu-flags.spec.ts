@@ -30,7 +30,7 @@ test('the name of the output states its format', ({ folder }) => {
     stderr: expect.stringContaining('does not write .qed files yet'),
   });
   // What is asked for is done, with a note.
-  const note = 'decant: note: the output is raw, by -O, although its name ends in .qcow2\n';
+  const note = 'decant: note: the output is raw, as -O says, although its name ends in .qcow2\n';
   expect(decant('convert', '-O', 'raw', images.zlib(), join(folder, 'disk.qcow2'))).toEqual({ ...DONE, stderr: note });
   expect(hashFile(join(folder, 'disk.qcow2'))).toBe(hashFile(images.raw()));
   expect(decant('convert', '-q', '-O', 'raw', images.zlib(), join(folder, 'disk.qcow2'))).toEqual(DONE);

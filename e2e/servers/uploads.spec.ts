@@ -65,7 +65,7 @@ const ROWS: Row[] = [
     target: (url, options) => upload.azureBlockBlobTarget({ url, ...options }),
     format: 'raw',
     args: ['--upload', 'azure'],
-    note: 'decant: note: the output is raw, by -O, although its name ends in .vhd\n',
+    note: 'decant: note: the output is raw, as -O says, although its name ends in .vhd\n',
   },
   {
     name: '@tus/server',

@@ -26,8 +26,8 @@ export const linkIn = (transfer: DataTransfer): string =>
 const SNAPSHOTS = 'Snapshots';
 
 /**
- * Reads the files of a drop, and those directly in dropped folders and in `Snapshots` there. Of more than `MOST_FILES` files, those with
- * an extension of another kind, such as `.jpg`, are not read: they are empty files with their names.
+ * Reads the files of a drop, and those directly in dropped folders and in `Snapshots` there. If there are more than
+ * `MOST_FILES`, those with an extension of another kind, such as `.jpg`, are not read: empty files with their names stand for them.
  */
 export async function filesOf(transfer: DataTransfer): Promise<InputFile[]> {
   // All must be asked for now, because the list is empty after the event.

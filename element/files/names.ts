@@ -32,7 +32,7 @@ function stemOf(name: string): string {
 /** The name of disk `number` in the archive `name`, without an extension. */
 export const diskName = (name: string, number: number): string => `${stemOf(name)}-disk${number}`;
 
-/** The most characters of a snapshot's name that a file name has. */
+/** Maximum number of characters that a file name takes from a snapshot's name. */
 const MOST_OF_STATE = 64;
 
 /** The name of the snapshot `state` of the disk in the file `name`, without an extension. */

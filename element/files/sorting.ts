@@ -118,11 +118,11 @@ interface Machine {
   disks: readonly DiskMember[];
 }
 
-/** Lists the disks of the machine whose configuration is `top`. One that is unclear counts as missing. */
+/** Lists the disks of the machine whose configuration is `top`. A disk that several files may be counts as missing. */
 async function disksOf(top: InputFile, beside: InputFile[], signal: AbortSignal): Promise<readonly DiskMember[]> {
   try {
     const companions = await Promise.all(beside.map((input) => sourceOf(input, signal)));
-    // No disk is called like the configuration: the error lists all disks, and none of them is opened.
+    // Asks for a disk that does not exist, to get the error that lists all disks without opening one.
     const image = await open(await sourceOf(top, signal), { companions, signal, disk: top.file.name });
     await image.close();
   } catch (thrown) {

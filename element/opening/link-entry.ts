@@ -17,7 +17,7 @@ export class LinkEntry implements LinkFields {
   #problem: AddressProblem | undefined;
   /** The texts that were given last, by the names of needs; `undefined` is the name for an image. */
   readonly #given = new Map<string | undefined, string>();
-  /** The turn in which the link to an image is mended. */
+  /** The turn in which the person edits the link to an image. */
   #edits: AbortSignal | undefined;
 
   constructor(
@@ -37,7 +37,7 @@ export class LinkEntry implements LinkFields {
     return this.#edits === this.screen.turn;
   }
 
-  /** Lets the person mend the link to an image, on the first screen. */
+  /** Lets the person edit the link to an image, on the first screen. */
   edit(): void {
     this.#edits = this.screen.turn;
     this.screen.refresh();

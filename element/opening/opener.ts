@@ -136,7 +136,7 @@ export class Opener {
     return true;
   }
 
-  /** Asks whether to unpack the image, unless the person has agreed before. Memory that it takes is asked for first. */
+  /** Asks whether to unpack the image, unless the person has agreed before. Asks about a large amount of memory first. */
   async #askToUnpack(error: DecantError, opening: Opening, turn: AbortSignal, notice?: string): Promise<void> {
     const name = labelOf(opening.bundle);
     const { window = 0, format, size } = error.fields;
@@ -205,7 +205,7 @@ export class Opener {
     const notice = missing.some(isById) ? texts.notTheDisk(names) : texts.notTheFile(names);
     await this.open(more, named || missing.length === 0 ? undefined : notice);
     if (!this.screen.at('needs')?.notice || this.screen.opening !== more) return;
-    // The disk with an ID is never one with another ID.
+    // A disk that is identified by an ID is never replaced by another file: its ID would differ.
     if (files.length === 1 && !missing.some(isById))
       this.screen.update(this.screen.turn, 'needs', { offered: files[0] });
   }
@@ -299,7 +299,7 @@ export class Opener {
     await this.#describe(opening, turn);
   }
 
-  /** Describes the image, which needs nothing more. If others become the same file, opens them first, and describes all. */
+  /** Describes the image, which needs nothing more. Opens the other images for the same file first, and describes all. */
   async #describe(opening: Opening, turn: AbortSignal): Promise<void> {
     if (turn.aborted) return;
     const all = allOf(opening);
@@ -309,7 +309,7 @@ export class Opener {
     if (image) await this.chooser.describe([image, ...others], turn);
   }
 
-  /** Opens the image of `next`, whose disk becomes the same file as those of `opening`, and has its name. */
+  /** Opens the image of `next`, whose disk goes into the output file of `opening`. Keeps the name of that file. */
   async #openBeside(next: DiskOpening, opening: Opening, beside = opening.beside): Promise<void> {
     const { outputName, wasFull } = opening;
     const file = { ...(outputName === undefined ? {} : { outputName }), ...(wasFull === undefined ? {} : { wasFull }) };

@@ -87,7 +87,7 @@ export function askingView(asking: Asking, controls: Controls): TemplateResult {
 const useButton = (output: OutputFormat, { texts, chooser }: Controls) =>
   html`<button class="primary" part="button primary" @click=${() => chooser.selectOutput(output)}>${texts.useFormat(output)}</button>`;
 
-/** How many bytes of data are converted in a second, at least. */
+/** A low estimate of the speed of a conversion, in bytes of data per second. */
 const SLOW = 1e8;
 
 /** Offers a format that takes far less time than the chosen one, unless something else is asked. */

@@ -70,7 +70,7 @@ export class Conversion {
   /** Whether the target may have been written to. */
   #hasBegun = false;
   #hasEnded = false;
-  /** Forgets the file that this conversion leaves empty if the tab is closed. */
+  /** Deletes the record of the file that this conversion would leave empty if the tab were closed. */
   #forget = () => {};
   #ticking: ReturnType<typeof setInterval> | undefined;
 

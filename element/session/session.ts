@@ -44,7 +44,7 @@ export class Session implements Controls {
   isChanging = false;
   values: Readonly<Record<string, string>> = {};
   isChoosingSnapshot = false;
-  /** Once an image is open: whether its interrupted conversion is resumed at once, or the names of images for which that is asked. */
+  /** When an image is open: resumes its conversion `at once`, or asks whether to, if the image has one of these names. */
   #resuming: 'at once' | string[] = [];
 
   /** Calls `changed` after every visible change. */
@@ -109,7 +109,7 @@ export class Session implements Controls {
     return this.#opener.asksForFile;
   }
 
-  /** Whether an image is open or on the way, which the page must let end as it has begun. */
+  /** Whether an image is open or being opened. Until it ends, the page must not set or remove `output`. */
   get #isUnderWay(): boolean {
     const { phase } = this.#screen;
     return this.isConvertingAll || (phase !== 'start' && phase !== 'end');
@@ -451,7 +451,7 @@ export class Session implements Controls {
     );
   }
 
-  /** Runs `work`, a step of the person, which ends the latest news. */
+  /** Clears the latest news, and runs `work`, a step that the person has chosen. */
   #step(work: () => Promise<void>): void {
     this.#screen.news = '';
     this.isChoosingSnapshot = false;

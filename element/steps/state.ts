@@ -230,7 +230,7 @@ export type State =
       target: Target;
       destination: Destination | undefined;
       contents: Contents | undefined;
-      /** The disk; with those of the same archive or machine that were made for the same place before. */
+      /** The disks of this archive or machine that were made for the same place so far, this disk included. */
       made: MadeDisk[];
       result: ConvertResult;
       picture: DiskPicture | undefined;

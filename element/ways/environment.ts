@@ -30,7 +30,7 @@ export interface Environment {
   isRemote: boolean;
   /** Whether the private storage has room for the largest output whose size is known. */
   fits?: boolean;
-  /** If not: for about how many bytes the private storage has room. */
+  /** If `fits` is false: about how many bytes the private storage has room for. */
   room?: number;
   /** Whether a download of this image has failed because the storage was full. */
   wasFull?: boolean;

@@ -231,7 +231,7 @@ export class Meter {
     return this.#last.guestDone - first.guestDone;
   }
 
-  /** The work of all phases in passes, and how much of it is done; undefined if the size of the disk or file is unknown. */
+  /** How many passes all phases need, and how many are done, with fractions; undefined if the size of the disk or file is unknown. */
   #whole(): { done: number; total: number } | undefined {
     const share = this.#share(this.#now);
     if (share === undefined) return undefined;

@@ -147,7 +147,7 @@ describe('commands', () => {
       'convert -O raw a b.vhd',
       convert({
         output: 'b.vhd',
-        notes: ['the output is raw, by -O, although its name ends in .vhd'],
+        notes: ['the output is raw, as -O says, although its name ends in .vhd'],
       }),
     ],
     ['convert file:///a%20b file:b.raw', convert({ image: '/a b', output: 'b.raw' })],

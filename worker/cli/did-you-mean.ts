@@ -18,14 +18,14 @@ export function typingErrors(a: string, b: string): number {
   return rows.at(-1)![b.length]!;
 }
 
-/** Longer names are no typing errors. */
+/** Longer names are not treated as typing errors. */
 const MAX_LENGTH = 40;
 /** From this length on, the start of a name is enough. */
 const MIN_START = 3;
-/** One typing error is accepted for so many characters. */
+/** One typing error is accepted per this many characters. */
 const PER_ERROR = 3;
 
-/** The names in `known` that `typed` may stand for: those that it begins, otherwise the nearest ones; none if all are far off. */
+/** The names in `known` that `typed` may stand for: those that start with it, else the nearest ones; none if all are far off. */
 export function nearest(typed: string, known: readonly string[]): string[] {
   const given = typed.toLowerCase();
   if (given.length > MAX_LENGTH) return [];

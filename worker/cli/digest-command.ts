@@ -95,6 +95,6 @@ const compute = (
   return tree ? image.digest({ ...options, tree }) : image.digest(options);
 };
 
-/** A line in the form of the program that makes the same digest of a raw disk. */
+/** The line that `sha256sum` or `fsverity digest` prints for a raw file with the disk. */
 const lineOf = (digest: DiskDigest | TreeDigest, name: string): string =>
   'sha256' in digest ? digestLine(digest.sha256, name) : `${digest.fsverity} ${name}`;

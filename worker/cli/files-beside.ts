@@ -12,7 +12,7 @@ import { statsOf } from './operands.js';
 
 /** Names of configurations of virtual machines, and of descriptions of disks. */
 export const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
-/** Names of files that may be disks of a machine, which OVF compresses with gzip, their manifest, or a list of its snapshots. */
+/** Names of files that may be disks of a machine (with gzip in OVF), their manifest, or the list of its snapshots. */
 const OF_MACHINE = endingIn([...IMAGES, '.gz', '.mf', '.vmsd']);
 /** The ends of the names of pieces that OVF divides a disk into. */
 const PIECE = /\.\d{9}$/;

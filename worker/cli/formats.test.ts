@@ -80,7 +80,7 @@ describe('with -O', () => {
     ['disk.raw.gz', 'raw', 'raw', '.raw.gz'],
   ] as const) {
     test(`${requestedFormat} to ${output} has a note`, () => {
-      const note = `the output is ${format}, by -O, although its name ends in ${end}`;
+      const note = `the output is ${format}, as -O says, although its name ends in ${end}`;
       expect(outputFormat(output, { requestedFormat })).toEqual({ format, formatOptions: {}, note });
     });
   }
@@ -115,7 +115,7 @@ describe('with --for', () => {
   }
 
   test('an extension that any format has gets a note', () => {
-    const note = 'the output is vpc, by --for, although its name ends in .img';
+    const note = 'the output is vpc, as --for says, although its name ends in .img';
     expect(outputFormat('disk.img', { place: 'azure' })).toEqual({ format: 'vpc', formatOptions: FIXED, note });
   });
 

@@ -150,7 +150,7 @@ function noteOn(output: string, format: string, by: string): { note?: string } {
   const name = nameOf(output);
   const [madeEnd, made] = madeBy(name);
   const end = unsupportedEnd(name) ?? (made === format ? undefined : madeEnd);
-  return end === undefined ? {} : { note: `the output is ${format}, by ${by}, although its name ends in ${end}` };
+  return end === undefined ? {} : { note: `the output is ${format}, as ${by} says, although its name ends in ${end}` };
 }
 
 const madeBy = (name: string) => EXTENSIONS.find(([end]) => name.endsWith(end)) ?? [];

@@ -70,7 +70,7 @@ export class ImageSessions {
     return acquirePool(starter, forSeveral ? 'workers' : engine, workers);
   }
 
-  /** Starts the workers that convert the image. Those of a small one start with its jobs: it may need few of them. */
+  /** Starts the workers that convert the image. For a small image, they start with its jobs, which may need few. */
   async prepare(): Promise<void> {
     const { starter, engine, workers } = this.setup;
     if (this.info.fileSize! < WORTH_ALL) return;

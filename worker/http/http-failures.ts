@@ -150,7 +150,7 @@ function duration(seconds: number): string {
   return `${Math.ceil(seconds / length)} ${name}`;
 }
 
-/** Why `fetch` rejected with `thrown`. `secrets` are those of the request, to `origin` unless a proxy failed. */
+/** Why `fetch` rejected with `thrown`. `secrets` are removed from the text. `origin` is the server; `undefined` for a proxy. */
 export function networkReason(thrown: unknown, secrets?: readonly string[], origin?: string): string {
   // Node puts the reason in the cause. If it has tried several IP addresses, the cause has no message.
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;

@@ -1,4 +1,4 @@
-// Reports of the page's Content Security Policy, by which a failure that the policy has caused is recognised.
+// Reports of the page's Content Security Policy: they show whether the policy has caused a failure.
 
 import { CodedFailure, DecantError, type Fields } from '../errors/errors.js';
 
@@ -16,7 +16,7 @@ const CONNECT = 'connect-src';
 export class PolicyReports {
   readonly #reports: Violation[] = [];
   #wake = () => {};
-  readonly #hear = (event: Event) => {
+  readonly #record = (event: Event) => {
     const violation = event as SecurityPolicyViolationEvent;
     // A policy that only reports forbids nothing.
     if (violation.disposition !== 'enforce') return;
@@ -25,11 +25,11 @@ export class PolicyReports {
   };
 
   constructor() {
-    globalThis.addEventListener(REPORT, this.#hear);
+    globalThis.addEventListener(REPORT, this.#record);
   }
 
   end(): void {
-    globalThis.removeEventListener(REPORT, this.#hear);
+    globalThis.removeEventListener(REPORT, this.#record);
   }
 
   /** Resolves to the error for a worker that did not start, if the policy is the reason. */

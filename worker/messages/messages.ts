@@ -96,8 +96,8 @@ export type TargetSpec =
   | { file: OpenFile; name: string; inPlace: boolean; dense: boolean; sync: boolean };
 
 /**
- * For a target that can be resumed: the first line of its journal, the point from which to write, and how many bytes of the disk may be
- * converted and in no resume point yet.
+ * For a target that can be resumed: the first line of its journal, the point from which to write, and how many converted bytes
+ * of the disk may still be in no resume point.
  */
 export interface Resume {
   head: string;

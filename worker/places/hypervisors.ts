@@ -359,7 +359,7 @@ export const incus: KnownPlace = {
         ...(cpus ? ['-c', `limits.cpu=${cpus}`] : []),
         ...(memory ? ['-c', `limits.memory=${memory}MiB`] : []),
         ...(firmware === 'bios' ? ['-c', 'security.csm=true'] : []),
-        // By default only what is signed for it boots, and nothing with BIOS.
+        // By default, Incus boots only systems that are signed for Secure Boot, and none with BIOS.
         ...(firmware === 'bios' || (firmware && system !== 'windows') ? ['-c', 'security.secureboot=false'] : []),
       ];
       return [

@@ -68,7 +68,7 @@ export interface OutputFormat {
   readonly needsSize?: boolean;
   /** The size of the output, if it is known before the conversion. */
   readonly outputSize?: number;
-  /** The size of sectors that the output states, if the format states it: that of the disk, as far as the image states it. */
+  /** The sector size of the output, if the format states one: that of the disk, if the image states it. */
   readonly sectorSize?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */
   readonly notices: readonly Notice[];

@@ -50,7 +50,7 @@ export interface CommonConvertOptions<Format extends OutputFormatName = OutputFo
   resume?: boolean | undefined;
   /**
    * Computes the SHA-256 of the output while it is written: `ConvertResult.sha256`. Only where all bytes pass in ascending order: streams
-   * and uploads that are neither resumed nor begun by their end. Elsewhere it does nothing: see `sha256`.
+   * and uploads, unless they are resumed or their start is sent last. Elsewhere it does nothing: see `sha256`.
    */
   sha256?: boolean | undefined;
   /**

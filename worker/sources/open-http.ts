@@ -167,7 +167,7 @@ class Head {
   #first: { state: FileState; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
   #received = 0;
   #before = 0;
-  /** How often the response that states the size was of another state. */
+  /** How often the response that states the size came from another state of the file. */
   #sizeDoubts = 0;
 
   constructor(

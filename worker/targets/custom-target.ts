@@ -122,7 +122,7 @@ export class CustomTarget implements OutputTarget {
       // Not a part of the contract of custom targets.
       Object.defineProperty(plan, MAKES_BODIES, { value: makeBodies });
     }
-    const resumePoint = await this.#asked(signal, async () => target.open?.(plan));
+    const resumePoint = await this.#callOrCancel(signal, async () => target.open?.(plan));
     if (identity !== undefined && resumePoint) this.#resume(resumePoint, sizes);
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -145,7 +145,7 @@ export class CustomTarget implements OutputTarget {
       () => false,
     );
     try {
-      await this.#asked(signal, () => closing);
+      await this.#callOrCancel(signal, () => closing);
     } catch (thrown) {
       // A cancel during `close` is too late, unless `close` takes long.
       if (!signal.aborted || !(await within(END_TIMEOUT, closed, () => false))) throw thrown;
@@ -163,7 +163,7 @@ export class CustomTarget implements OutputTarget {
 
   async readBack(_size: number, open: OpenReadable): Promise<OpenedSource | undefined> {
     if (this.#isChecked) return undefined;
-    const readable = await this.#called(async () => this.target.readBack!());
+    const readable = await this.#call(async () => this.target.readBack!());
     if (readable !== undefined) return open(readable);
     const message =
       'The output is complete, but could not be verified: its destination states no checksums, and it cannot be read back';
@@ -171,11 +171,11 @@ export class CustomTarget implements OutputTarget {
   }
 
   async remove(): Promise<void> {
-    await this.#called(async () => this.target.remove?.());
+    await this.#call(async () => this.target.remove?.());
   }
 
   /** Resolves to the result of a method of the target after `close`. */
-  async #called<T>(call: () => Promise<T>): Promise<T> {
+  async #call<T>(call: () => Promise<T>): Promise<T> {
     return call().catch((thrown) => {
       throw customTargetError(thrown);
     });
@@ -234,7 +234,7 @@ export class CustomTarget implements OutputTarget {
   }
 
   /** Waits for a call of the target, or for a cancel. */
-  async #asked<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  async #callOrCancel<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
     try {
       return await orCancelled(signal, ask());
     } catch (thrown) {

@@ -19,7 +19,7 @@ import type { UploadRequests, UploadResponse } from './upload-requests.js';
 const MOST_PARTS = 10_000;
 /** The size of the smallest parts, in bytes. */
 export const SMALLEST_PART = 8 << 20;
-/** Parts are held in memory while they are sent. */
+/** The size of the largest parts, in bytes: parts are held in memory while they are sent. */
 const LARGEST = 512 << 20;
 /** For an unknown size. */
 const UNKNOWN = 64 << 20;

@@ -11,11 +11,11 @@ import { streamFetch } from './node-stream-fetch.js';
 import { type Body, isNode } from './request-body.js';
 import type { UploadOptions } from './upload-options.js';
 import {
-  EndlessResponse,
   errorTextOf,
   failureIn200,
   isRedirect,
   noAnswerMessage,
+  OversizedResponse,
   textOf,
   unexpected,
 } from './upload-responses.js';
@@ -83,7 +83,7 @@ export class UploadExchange {
       const thrown = readableError(given);
       // Releases the connection.
       end();
-      if (thrown instanceof EndlessResponse) throw thrown;
+      if (thrown instanceof OversizedResponse) throw thrown;
       const { host, origin } = new URL(call.url);
       const failure = isOverdue || signal.aborted ? undefined : namedFailureIn(thrown, host);
       if (failure) throw failure;

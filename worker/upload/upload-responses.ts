@@ -31,16 +31,16 @@ const HINTS: Record<number, string> = {
 };
 
 /** A response longer than any that is meant for the client. */
-export class EndlessResponse extends Error {}
+export class OversizedResponse extends Error {}
 
-/** Reads the body as text; calls `came` before the first read and after each chunk that is not empty. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
+/** Reads the body as text; calls `came` before the first read and after each chunk that is not empty. Fails with `OversizedResponse` above `MAX_RESPONSE`. */
 export async function textOf(response: Response, signal: AbortSignal, came: () => void): Promise<string> {
   let text = '';
   came();
   for await (const part of partsOf(response, signal)) {
     came();
     text += part;
-    if (text.length > MAX_RESPONSE) throw new EndlessResponse('the response of the server does not end');
+    if (text.length > MAX_RESPONSE) throw new OversizedResponse('the response of the server does not end');
   }
   return text;
 }

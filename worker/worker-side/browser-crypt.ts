@@ -111,7 +111,7 @@ async function derive(
   length: number,
 ): Promise<void> {
   const { subtle } = crypto;
-  // It copies the password at once.
+  // `importKey` copies the password at once.
   const key = await subtle.importKey('raw', password, algorithm.name, false, ['deriveBits']);
   const first = Math.min(FIRST_ITERATIONS, algorithm.iterations);
   const began = performance.now();

@@ -11,10 +11,10 @@ export type PlatformFunction = (a: number, b: number, c: number) => number;
 
 /** The platform cannot do it. */
 export const CANNOT = -1;
-/** The thousandths of a derivation. */
+/** The progress of a finished derivation, in thousandths. */
 const ALL = 1000;
 
-/** Exports the function that it imports: a table takes only functions of modules. */
+/** Exports the function that it imports, because a table accepts only functions that a module exports. */
 const reexport = new WebAssembly.Module(
   new Uint8Array([
     ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],

@@ -139,8 +139,8 @@ impl<Room: PartRoom> PartDecoding<Room> {
         Ok(len < STEP)
     }
 
-    /// Returns the size of the data, whether it is all zeros, and the room, which otherwise begins with the data. Must be called after
-    /// the last step.
+    /// Returns the size of the data, whether it is all zeros, and the room, which starts with the data unless that is all
+    /// zeros. Must be called after the last step.
     pub(crate) fn finish(self) -> (u64, bool, Room) {
         (self.size as u64, self.is_zero, self.room)
     }

@@ -323,7 +323,7 @@ impl Lockstep {
                 _ => ranges.push(whole),
             }
         }
-        // The next window begins with a whole block.
+        // The next window begins after the last block of this one, so that no block is compared twice.
         let end = ranges.last().map_or(0, |last| last.end.0);
         self.position = self.position.max(end);
         Ok(ranges)

@@ -3,7 +3,7 @@
 use crate::offsets::{GuestRange, le32, le64};
 use decant_codec::crc;
 
-/// A range of the disk with other bytes than in the image.
+/// A rewritten range of the disk: with its new bytes, or, for a digest of the image, with its original bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Patch {
     /// The guest offset.

@@ -405,8 +405,8 @@ impl Draft {
         Job { reads, pieces: self.pieces, guest_ranges: self.guest_ranges, lost: self.lost, ..Job::default() }
     }
 
-    /// Returns the reads of the job, by file and host offset, and sets the input position of each piece. Neighbours
-    /// become one read within the gap in the profile of their file, and while gaps are a bounded share of the job.
+    /// Returns the reads of the job, by file and host offset, and sets the input position of each piece. Joins neighbouring
+    /// reads if the gap is within the `gap` of their file's profile, and all gaps together are within `1 / GAP_SHARE` of a job.
     fn join_reads(&mut self, files: &Files) -> Vec<FileRange> {
         let max_gaps = self.limits.bytes / GAP_SHARE;
         let gap_of = |range: FileRange| files[usize::from(range.file.0)].profile().gap;

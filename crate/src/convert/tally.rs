@@ -82,7 +82,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// If the size is unknown, all jobs but the last have whole units.
+    /// If the size is unknown, a region ends where its job does: all jobs but the last end at a unit boundary.
     pub(super) fn new(unit: u64, end: Box<dyn Fn() -> Option<u64>>, ResumePoint { guest, .. }: ResumePoint) -> Self {
         let unit = if end().is_some() { unit } else { 1 };
         Self { unit, end, planned: guest, placed: guest }

@@ -12,8 +12,8 @@ pub struct Ciphers {
 }
 
 impl Ciphers {
-    /// Returns cipher number `cipher`. `keys` are the image's in every call. Fails with `internal` if it has no key for it or
-    /// memory runs out.
+    /// Returns cipher number `cipher`. `keys` must be those of the same image in every call. Fails with `internal` if the
+    /// key is missing or memory runs out.
     pub fn get(&mut self, keys: &Keys, cipher: u16) -> Result<Rc<SectorCipher>> {
         let found = self.ready.iter().position(|(number, _)| *number == cipher);
         let at = match found {

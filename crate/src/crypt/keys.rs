@@ -83,7 +83,7 @@ async fn unlock_luks(
                 let start = HostOffset(at.0.saturating_add(offset));
                 let material = ByteRange::new(start, len);
                 let material = material.ok_or_else(|| Error::impossible_position("LUKS key slot", start))?;
-                // Key slots are before the data, so the size of the disk has no part in it.
+                // Key slots come before the data, so the size of the disk does not matter.
                 ensure_possible("LUKS key slot", start, 0, source.size())?;
                 input = read_exact(source, material, "LUKS key slot").await?;
             }

@@ -15,7 +15,7 @@ const LARGE_PER_PAGE: usize = 64;
 /// Maximum memory, in pages: 256 MiB.
 const MOST_PAGES: usize = 1 << 16;
 
-/// The counts. They take memory only where units have one: a page for 4,096 units.
+/// The counts. A page of 4,096 counts takes memory only if one of them is not zero.
 #[derive(Default)]
 pub(crate) struct UnitCounts {
     pages: BTreeMap<u64, Vec<u8>>,

@@ -152,11 +152,11 @@ struct Cached {
 impl Cached {
     async fn read(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let len = buf.len();
-        let came = self.cache.since_read.get() + len as u64;
-        self.cache.since_read.set(came);
+        let requested = self.cache.since_read.get() + len as u64;
+        self.cache.since_read.set(requested);
         let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
         let missing = self.cache.look_up(self.file, offset, len, fill);
-        if missing.is_empty() && came > MOST_AT_ONCE {
+        if missing.is_empty() && requested > MOST_AT_ONCE {
             self.cache.since_read.set(0);
             return self.source.read_at(HostOffset(offset), &mut buf[..1]).await;
         }

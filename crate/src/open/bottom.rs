@@ -186,11 +186,11 @@ pub(super) fn opened(
     }
 }
 
-/// Returns `reading`, or else the outermost archive around the stream that is decoded in order, if that must be read at any position: to
+/// Returns `reading`, or the outermost archive that is decoded in order, if that archive must be read at any position instead: to
 /// choose another disk, or to find other files of its disk. Fails with `usage` if the chosen disk does not exist.
 fn or_archive(reading: Reading, descent: &mut Descent<'_>, options: &OpenOptions) -> Result<Reading> {
     let disks = &descent.list.disks;
-    // The choice of anything but the only disk is one inside an archive, if there is any.
+    // A choice other than the only disk names a disk inside an archive, if there is an archive.
     let is_named = disks.iter().any(|disk| options.choosing().names(&disk.name));
     let is_inside = options.disk.is_some() && disks.len() < 2 && !is_named;
     let goes_back = descent.is_in_archive() && (is_inside || !matches!(reading, Reading::Raw(_)));

@@ -68,13 +68,13 @@ pub enum Opened {
 /// Streams, and the content of containers that are decoded in order, must be raw disks: all other formats need random
 /// access, and so room if they cannot be read in place. Their conversion is refused at the end if only the last bytes show the
 /// format. An archive in such a container must hold a raw disk, as its only file or as the only one that stands out. Unrecognised
-/// content of a container is read as raw if it looks like a disk (see `guess`) or if `options` name it, and `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
-/// another format.
+/// content of a container is read as raw if it looks like a disk (see `guess`) or if `options` name it, and `Info::safety` reports
+/// that. A member named `disk.raw` is always a raw disk: the guest may write what looks like another format.
 ///
 /// The parts of a split file are joined first: see `OpenOptions::file`.
 ///
-/// Fails as [`Image::open`] does; with `usage` if `options` state `unpack` without the format raw, or there is no
-/// container, or a check of a manifest in a stream; with `usage` if `options` state a disk that does not exist, or one without a container that is read at any position;
+/// Fails as [`Image::open`] does; with `usage` for `unpack` without the format raw or without a container, for a check of a
+/// manifest in a stream, and for a disk that does not exist or is in no container that is read at any position;
 /// with `unsupported` if a container has no image or one that cannot be read inside it, or to salvage a disk that a container decodes
 /// in order; with `missing-file`, `corrupt` or `usage` if parts of a split file are missing, have wrong sizes, or may be other files.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {

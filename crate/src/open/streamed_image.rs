@@ -7,7 +7,7 @@ use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::RAW;
 use crate::io::stream::ByteStream;
-use crate::open::chain::{OpenOptions, without_snapshots};
+use crate::open::chain::{OpenOptions, has_no_snapshots};
 use crate::open::identify::RawReason;
 use crate::open::manifest::Manifest;
 use crate::open::origin::Origin;
@@ -16,7 +16,7 @@ use crate::open::safety;
 use crate::open::split::split_file::{SplitFile, explained};
 use std::rc::Rc;
 
-/// What is around a disk, and the grounds for its format.
+/// The containers around a disk, and why it is read as a raw disk.
 #[derive(Default)]
 pub(super) struct InContainers {
     /// The containers, outermost first.
@@ -29,7 +29,7 @@ pub(super) struct InContainers {
     pub(super) window: u64,
 }
 
-/// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
+/// A raw disk that is read in order; its size may be known only at the end. Conversion is the only operation.
 ///
 /// Or a file that must be unpacked first, because its format is read at any position, such as a qcow2 in gzip: its conversion to a raw
 /// disk stores the bytes of the qcow2.
@@ -55,7 +55,7 @@ impl StreamedImage {
         options: &OpenOptions,
     ) -> Result<Self> {
         if options.snapshot.is_some() {
-            return Err(without_snapshots(RAW.name));
+            return Err(has_no_snapshots(RAW.name));
         }
         if let Some(container) = around.containers.last().filter(|_| options.salvage) {
             let message = format!(
@@ -75,7 +75,7 @@ impl StreamedImage {
         Self { origin, around, packed: Some(packed), manifest: None, unused_companions: Vec::new(), split: None }
     }
 
-    /// States the file as a part of a split file.
+    /// Records the split file that the file is a part of.
     pub(super) fn set_split(&mut self, split: Rc<SplitFile>) {
         self.split = Some(split);
     }
@@ -209,7 +209,7 @@ impl RoomNeeded {
     }
 }
 
-/// The error for a file in no container, if only the content of one was wanted.
+/// The error for `unpack` with a file that is in no container.
 pub(super) fn nothing_to_unpack() -> Error {
     let message = "The file is in no container that can be unpacked; leave out unpack (--unpack)";
     Error::new(ErrorKind::Usage, message).coded("nothing-to-unpack")

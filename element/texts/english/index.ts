@@ -253,7 +253,7 @@ export const english: AllTexts = {
   lostRange: ({ disk, offset, length, message }) =>
     `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${offset}: ${message}`,
 
-  unknownCost: 'Its size is known at the end.',
+  unknownCost: 'Its size is known only at the end.',
   compressedCost: 'Compressed; the size depends on the data.',
   beginsAnew: 'If interrupted, it must start over.',
   output: 'Output format',
@@ -287,7 +287,8 @@ export const english: AllTexts = {
   badName: (character) => `A file name cannot contain ${character}`,
   controlInName: 'A file name cannot contain control characters.',
   nameEnd: 'A file name cannot end with a dot or a space.',
-  longName: (bytes, most) => `The name has ${bytes} bytes of at most ${most}; accented letters count as two or more.`,
+  longName: (bytes, most) =>
+    `The name is ${bytes} bytes long, but at most ${most} are allowed. Accented letters count as two or more.`,
   folderOfName: 'That folder contains a folder of this name. Choose another name.',
   nameRefused: 'The browser refuses this name. Choose another.',
   nameMade: 'This queue has already made a file with this name. Choose another name.',

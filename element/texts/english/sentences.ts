@@ -39,12 +39,12 @@ export function englishErrors({ size }: Units): Sentences {
     'wrong-parent': ({ neededBy }) =>
       `This is not the file on which ${name(neededBy)} is based, or it has changed since. Choose the right one.`,
     'several-files':
-      'The archive is compressed, and none of its files is clearly its only disk. Unpack it first, then add the disk.',
+      'The archive is compressed, and it is unclear which of its files is the disk. Unpack it first, then add the disk.',
     'size-needed':
       'This format states the size of the disk at its start, but the size is known only at the end. Choose another format, or save the image as a file first.',
     'ascending-only': `This format writes its start last, but here bytes are saved only in order. ${OTHER_FORMAT}`,
     'password-unconfirmed':
-      'The password is wrong, or cannot be checked: with it, the disk begins with nothing that Decant knows.',
+      'The password may be wrong: the disk that it unlocks does not begin like any disk that Decant knows.',
     'out-of-memory': 'There was not enough memory. Close other tabs and programs.',
     'too-many-redirects': ({ host, cookie }) =>
       `The server ${name(host)} redirects again and again.${cookie === true ? ' It probably wants the cookie that it sets.' : ''}`,

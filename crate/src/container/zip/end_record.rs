@@ -131,7 +131,7 @@ fn zip64_record(bytes: &[u8], end: usize) -> Option<(usize, Zip64EndRecord)> {
     records.map(|at| (at, Zip64EndRecord::parse(&bytes[at..]))).find(|(at, record)| ends_there(*at, record))
 }
 
-/// What the records state.
+/// What the end records state.
 pub(super) struct Stated {
     /// The number of this part, from 0.
     disk: u32,
@@ -140,9 +140,9 @@ pub(super) struct Stated {
     entries: u64,
     size: u64,
     offset: u64,
-    /// The offset of the first record in the file.
+    /// The offset of the first end record in the file.
     end: u64,
-    /// The offset of that record, as the archive counts, if it is stated.
+    /// The offset of that record as the archive states it, if it does; it counts from the start of the archive.
     counted_end: Option<u64>,
     /// The number of bytes after the comment.
     after: usize,

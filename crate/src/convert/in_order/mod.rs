@@ -56,7 +56,7 @@ impl Growth {
         self.sizes.is_some_and(|(virtual_size, disk_size)| self.change.fixes(virtual_size, disk_size))
     }
 
-    /// The size up to which jobs are planned; `None` if that is the end of the stream. Larger as soon as a GPT was found that is moved.
+    /// The size up to which jobs are planned; `None` for the end of the stream. Grows when a GPT is found that must be moved.
     fn total(&self) -> Option<u64> {
         let is_moved = !self.patches.borrow().is_empty();
         self.sizes.map(|(virtual_size, disk_size)| if is_moved { disk_size } else { virtual_size })
@@ -68,7 +68,7 @@ struct DiskStream {
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
     size: Option<u64>,
-    /// Why it is read as a raw disk. If that is a guess, the end of the disk may still show that it is none.
+    /// Why it is read as a raw disk. If that is a guess, its last bytes may still show another format.
     reason: RawReason,
     /// The containers around it, outermost first.
     containers: Vec<ContainerInfo>,
@@ -117,7 +117,7 @@ impl<'a> InOrder<'a> {
         self.growth.patches.borrow().iter().map(Patch::range).collect()
     }
 
-    /// The bytes of the disk in rewritten ranges, of those that are in the jobs so far.
+    /// The original bytes of the rewritten ranges, as far as jobs have been planned.
     pub(super) fn originals(&self) -> Rc<RefCell<Vec<Patch>>> {
         self.growth.originals.clone()
     }

@@ -46,7 +46,7 @@ pub(super) struct Storage {
 pub(super) struct ImageFile {
     /// Its path.
     pub(super) name: String,
-    /// Whether the file is the storage, unchanged.
+    /// Whether the file contains the bytes of the storage as they are (type `Plain`).
     pub(super) is_plain: bool,
 }
 
@@ -57,7 +57,7 @@ impl DiskDescriptor {
             return corrupt("the XML is not well formed".to_owned());
         };
         if root.name != ROOT {
-            return corrupt(format!("its root is not {ROOT}"));
+            return corrupt(format!("the root element is not {ROOT}"));
         }
         let parameters = child(&root, "Disk_Parameters")?;
         for (name, only) in [("LogicSectorSize", SECTOR), ("Padding", 0)] {
@@ -78,7 +78,7 @@ impl DiskDescriptor {
 
 /// Returns the storages of a disk of `sectors` sectors, in guest order. Fails with `corrupt` unless they cover it, and with `limit`.
 fn storages(root: &Element, sectors: u64) -> Result<Vec<Storage>> {
-    let apart = || corrupt("its storages do not follow one another to the end of the disk".to_owned());
+    let apart = || corrupt("the storages do not follow one another to the end of the disk".to_owned());
     let chain = chain(root)?;
     let ranged = |storage| Ok((number(storage, "Start")?, number(storage, "End")?, storage));
     let mut ranges: Vec<_> =
@@ -128,7 +128,7 @@ fn chain(root: &Element) -> Result<Vec<String>> {
         next = parent.unwrap_or_default();
     }
     if chain.is_empty() {
-        return corrupt("it has no current state".to_owned());
+        return corrupt("the current state is missing".to_owned());
     }
     Ok(chain)
 }
@@ -141,7 +141,7 @@ fn images_of(storage: &Element, chain: &[String]) -> Result<Vec<ImageFile>> {
     for state in chain {
         let is_of = |image: &&&Element| image.child("GUID").is_some_and(|id| guid(&id.text) == *state);
         let Some(image) = all.iter().find(is_of) else {
-            return corrupt(format!("it names no image for the state {{{state}}}"));
+            return corrupt(format!("a storage has no image for the state {{{state}}}"));
         };
         let is_plain = match &*child(image, "Type")?.text {
             "Plain" => true,
@@ -157,7 +157,7 @@ fn images_of(storage: &Element, chain: &[String]) -> Result<Vec<ImageFile>> {
 }
 
 fn child<'a>(element: &'a Element, name: &str) -> Result<&'a Element> {
-    element.child(name).map_or_else(|| corrupt(format!("it has no {name}")), Ok)
+    element.child(name).map_or_else(|| corrupt(format!("{name} is missing")), Ok)
 }
 
 /// Returns the number in the child `name`. Fails with `corrupt` if there is none.

@@ -43,7 +43,7 @@ pub(super) struct FoundGrain {
 /// The next grain table in the stream.
 #[derive(Default)]
 struct NextTable {
-    /// The host offset at which the search for it ended. It is the next table for all grains before that.
+    /// The host offset where the search for the table ended. For every grain before it, this is the next table.
     searched_to: u64,
     /// Its entries, in sectors; empty if no table was found.
     entries: Vec<u32>,

@@ -154,7 +154,7 @@ impl Chain {
         let opened = format.open(chain.tables.over(files[0].clone()), how).await;
         let disk = opened.map_err(|error| error.within(place.clone()))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
-            return Err(without_snapshots(format.name));
+            return Err(has_no_snapshots(format.name));
         }
         files[0] = disk.data_source(files[0].clone());
         let layer = OpenedLayer { disk, guessed: false, place, notice: None };
@@ -448,6 +448,6 @@ fn inner_name<'a>(place: &'a Option<Place>, name: &'a str) -> &'a str {
 }
 
 /// The error for requesting a snapshot of an image in `format`, which has none.
-pub(crate) fn without_snapshots(format: &str) -> Error {
+pub(crate) fn has_no_snapshots(format: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
 }

@@ -1,5 +1,5 @@
-//! The layers below an image, as it identifies them: finds a parent without a name by its identity, and checks that a layer below is the
-//! right one.
+//! The layers below an image: finds a parent without a name by the identity that its child records, and checks that a layer below
+//! is the right one.
 
 use super::companions::{Candidates, ambiguous};
 use crate::disk::info::Notice;

@@ -172,7 +172,7 @@ pub struct PartOfFile {
 /// The first part of a split file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FirstPart {
-    /// Its name, which is a guess if it is not there.
+    /// The name of its file; a guess if the file is missing.
     pub name: String,
     /// Whether it is among the files.
     pub is_there: bool,

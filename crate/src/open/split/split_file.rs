@@ -36,7 +36,7 @@ impl SplitFile {
 
     /// The notice about the image, if it is a disk in `format`, in no container.
     pub(crate) fn notice(&self, format: &Format) -> Option<Notice> {
-        // The end of others shows whether a part is missing.
+        // In other formats, the end of the file shows whether a part is missing.
         let has_any_end = format.is_raw() || format.on_disks;
         has_any_end.then(|| if self.is_joined() { self.unchecked() } else { self.alone() })
     }
@@ -50,7 +50,7 @@ impl SplitFile {
     fn unchecked(&self) -> Notice {
         let (first, last, count) = self.ends();
         let message = format!(
-            "The disk is read from {count} files, '{}' to '{}', as the parts of one; nothing in them shows that they belong \
+            "The disk is read from {count} files, '{}' to '{}', as parts of one file; nothing in them shows that they belong \
              together, or whether the last one is there",
             shown(first),
             shown(last)
