@@ -177,7 +177,7 @@ fn bundles_that_are_broken() {
             "no state",
             replaced("<Snapshots>", &format!("<Snapshots><TopGUID>{NONE}</TopGUID>")),
             Corrupt,
-            "no current state",
+            "the current state is missing",
         ),
         (
             "a state below itself",
