@@ -112,6 +112,18 @@ test('tar.gz, whose disk has a GiB, is read back', FULL, async ({ folder }) => {
   expect(verified).toEqual({ guestBytes: 2 ** 30, method: 'read-back' });
 });
 
+test('a disk whose size is no multiple of a sector is read back', async ({ folder }) => {
+  const path = join(folder, 'odd.vdi');
+  execFileSync('qemu-img', ['convert', '-f', 'raw', '-O', 'vdi', diskIn(folder), path]);
+  const file = openSync(path, 'r+');
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(BigInt(SIZE - 300));
+  writeSync(file, size, 0, 8, 0x170);
+  closeSync(file);
+  for (const format of FORMATS)
+    expect((await verifying(path, join(folder, 'out'), { format })).verified?.method, format).toBe('read-back');
+});
+
 test('an output that differs is discarded, and the first byte is named', async ({ folder }) => {
   const [given, output] = [diskIn(folder), join(folder, 'out.raw')];
   writeFileSync(output, 'before');

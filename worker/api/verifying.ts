@@ -8,12 +8,14 @@ import { OUTPUTS } from '../public/registry.js';
 import type { Progress } from '../public/types.js';
 import { type ImageSettings, Sources } from '../sources/sources.js';
 import type { ConversionContext } from './conversion-disks.js';
-
 import { differingParts, newSeed, SUMMED, type SummedDisk, sumsOf } from './guest-sums.js';
 import type { RunOptions } from './options.js';
 import type { ChosenFormat } from './output-format.js';
 import { DIFFERS, UNREADABLE, type Verification } from './read-back.js';
 import { readRange } from './reading.js';
+
+/** The size of a sector, in bytes. */
+const SECTOR = 512;
 
 /** A new verification of a conversion of `disks`. */
 export function newVerification(disks: ConversionContext[]): Verification {
@@ -29,7 +31,7 @@ export function newVerification(disks: ConversionContext[]): Verification {
         const setup = { ...disks[0]!.setup, sources, settings };
         const onDone = (done: number) => report(before + done);
         const read = await disk(disks[0]!, setup, seed, options, onDone, async (found, written) => {
-          const expected = { sums: converted.sums[at]!, virtualSize: diskSize };
+          const expected = { sums: converted.sums[at]!, virtualSize: sizeReadBack(chosen, diskSize) };
           const part = firstDifference(expected, found);
           if (part === undefined) return;
           const offset = await firstDifferingByte(part, { disks, at, converted }, written, options.signal);
@@ -40,6 +42,12 @@ export function newVerification(disks: ConversionContext[]): Verification {
       return before;
     },
   };
+}
+
+/** The size of a disk of `diskSize` bytes in an output of this format, as it is read: a raw disk is read in whole sectors. */
+function sizeReadBack({ name }: ChosenFormat, diskSize: number): number {
+  const { content } = OUTPUTS.find((output) => output.name === name)!;
+  return content === 'raw' ? Math.ceil(diskSize / SECTOR) * SECTOR : diskSize;
 }
 
 /** The settings that open disk number `disk` of an output in the format `chosen`, if it has several. */
