@@ -40,9 +40,9 @@ impl ByteRange {
         start.0.checked_add(len).filter(|&end| end <= i64::MAX as u64).map(|_| Self { start, len })
     }
 
-    /// The offset after the last byte.
+    /// The offset after the last byte; 2^64-1 if that is larger.
     pub(crate) fn end(&self) -> u64 {
-        self.start.0 + self.len
+        self.start.0.saturating_add(self.len)
     }
 }
 

@@ -225,6 +225,17 @@ fn entry(file: &[u8], sequence: u64, tail: usize, changes: Vec<Change>) -> Vec<u
     Entry { sequence, tail, changes, flushed: size, last: size }.bytes()
 }
 
+#[test]
+fn a_block_at_the_largest_offset() {
+    let image = with_log();
+    let file = changed(image.file(), &[(TABLE, &0xffff_ffff_fff0_0006_u64.to_le_bytes())]);
+    let logged = logged(&image, file.clone(), &[(0, entry(&file, 1, 0, vec![page(&file, METADATA)]))]);
+    for (what, file) in [("without a log", file), ("with a log", logged)] {
+        let error = Case::new(file).bytes().unwrap_err();
+        assert!(error.kind == Corrupt && error.code == "vhdx-block-outside", "{what}: {error} {}", error.code);
+    }
+}
+
 /// Every structure is read with the changes in the log, and so is data. The file stays as it is.
 #[test]
 fn logs_are_replayed_in_memory() {

@@ -177,7 +177,7 @@ impl VhdxWalk {
 
     /// Lists `part`, whose block is at `block` in the file.
     fn list_data(&self, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        let host = HostOffset(block + part.start % self.disk.table.block_size);
+        let host = HostOffset(block.saturating_add(part.start % self.disk.table.block_size));
         let range = ByteRange { start: host, len: part.end - part.start };
         if self.disk.replay.as_ref().is_some_and(|replay| replay.is_new_zeros(range)) {
             self.listing.push(batch, GuestRange::from(part), ExtentKind::Zero { host: None });
