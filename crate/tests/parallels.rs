@@ -126,6 +126,9 @@ fn a_bundle_in_an_archive() {
         member("vm/disk.hdd/disk.hdd.0.middle.hds", b'0', &middle),
         member("vm/disk.hdd/DiskDescriptor.xml", b'0', CHAIN.xml().as_bytes()),
         member("vm/disk.hdd/disk.hdd.0.top.hds", b'0', &top),
+        // A copy, and the image of a state that is not the current one.
+        member("vm/disk.hdd/DiskDescriptor.xml.Backup", b'0', CHAIN.xml().as_bytes()),
+        member("vm/disk.hdd/of another branch.hds", b'0', &base),
     ]);
     assert!(Case::new(tar).bytes().unwrap() == disk);
 }

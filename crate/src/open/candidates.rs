@@ -2,6 +2,7 @@
 
 use crate::container::{Member, PackedMember};
 use crate::disk::info::MemberInfo;
+use crate::disk::name_index::NameIndex;
 use crate::disk::reference::{base_name, resolved};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,6 +17,7 @@ use decant_text::folded;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents. The second value states whether a
@@ -25,38 +27,41 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
     if images.len() == 1 {
         return Ok(all(images));
     }
-    let (mut references, mut identities) = (Vec::new(), Vec::new());
-    for (Candidate { member, file_type }, _) in &images {
+    let name = |at: usize| &*images[at].0.member.name;
+    let index = |key: &dyn Fn(&str) -> String| NameIndex::new((0..images.len()).map(|at| key(name(at))));
+    let (by_path, by_base_name) = (index(&|name| resolved(name, "")), index(&|name| base_name(name).to_owned()));
+    // Pairs of an image and one to which it refers; identities that no name led to; and the identities of each image.
+    let (mut pairs, mut wanted, mut identities) = (Vec::new(), Vec::new(), Vec::new());
+    for (from, (Candidate { member, file_type }, _)) in images.iter().enumerate() {
         let disk = match file_type {
             FileType::Image(format) => opened_by_start(format, member, tables).await?,
             _ => None,
         };
-        references.push(disk.as_ref().map_or_else(Vec::new, |disk| disk.references().to_vec()));
+        let mut found = HashSet::new();
+        for reference in disk.iter().flat_map(|disk| disk.references()) {
+            let path = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
+            let others = |found: Vec<usize>| found.into_iter().filter(|&at| at != from).collect::<Vec<_>>();
+            let mut named = others(by_path.find(&resolved(path, name(from))));
+            if named.is_empty() {
+                named = others(by_base_name.find(base_name(path)));
+            }
+            if named.is_empty() {
+                wanted.extend(reference.identity.clone().map(|identity| (from, identity)));
+            }
+            found.extend(named);
+        }
+        pairs.extend(found.into_iter().map(|at| (from, at)));
         identities.push(disk.map_or_else(Vec::new, |disk| disk.identities()));
     }
-    let name = |at: usize| &*images[at].0.member.name;
+    for (from, identity) in wanted {
+        let found = (0..images.len()).filter(|&at| at != from && identity.is_of_disk(&identities[at]));
+        pairs.extend(found.map(|at| (from, at)));
+    }
+    pairs.extend(in_bundles(&images));
     let is_described = |at: usize| images[at].1;
     let mut is_left_out = vec![false; images.len()];
-    for (from, references) in references.iter().enumerate() {
-        for reference in references {
-            let by = |test: &dyn Fn(usize) -> bool| {
-                (0..images.len()).filter(|&at| at != from && test(at)).collect::<Vec<_>>()
-            };
-            let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
-            let path = resolved(wanted, name(from));
-            let mut found = by(&|at| resolved(name(at), "") == path);
-            if found.is_empty() {
-                found = by(&|at| base_name(name(at)) == base_name(wanted));
-            }
-            if found.is_empty()
-                && let Some(wanted) = &reference.identity
-            {
-                found = by(&|at| wanted.is_of_disk(&identities[at]));
-            }
-            for at in found {
-                is_left_out[if is_described(at) && !is_described(from) { from } else { at }] = true;
-            }
-        }
+    for (from, at) in pairs {
+        is_left_out[if is_described(at) && !is_described(from) { from } else { at }] = true;
     }
     // Files that all refer to one another are not a chain.
     if is_left_out.iter().all(|&is_left_out| is_left_out) {
@@ -64,6 +69,25 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
     }
     let images = images.into_iter().zip(is_left_out);
     Ok(images.filter_map(|((image, _), is_left_out)| (!is_left_out).then_some(image)).collect())
+}
+
+/// Returns the pairs of the file that a folder of a disk is known by ([`Format::folder_file`]), and another image in that folder: the images
+/// of all states, and a copy of the description.
+fn in_bundles(images: &[(Candidate, bool)]) -> Vec<(usize, usize)> {
+    let folder_of = |name: &str| name[..name.len() - base_name(name).len()].to_owned();
+    let format_of = |at: usize| match images[at].0.file_type {
+        FileType::Image(format) => Some(format),
+        _ => None,
+    };
+    let name = |at: usize| &*images[at].0.member.name;
+    let is_bundle = |&at: &usize| format_of(at).is_some_and(|format| format.folder_file == Some(base_name(name(at))));
+    let bundles: HashMap<_, _> = (0..images.len()).filter(is_bundle).map(|at| (folder_of(name(at)), at)).collect();
+    let bundle_of = |at: usize| {
+        let bundle = *bundles.get(&folder_of(name(at)))?;
+        let is_of_it = format_of(at).map(|format| format.name) == format_of(bundle).map(|format| format.name);
+        (is_of_it && at != bundle).then_some((bundle, at))
+    };
+    (0..images.len()).filter_map(bundle_of).collect()
 }
 
 /// Whether `image` must be read together with other files, which its references or its `parents` name, and one of all these files is
