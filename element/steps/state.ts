@@ -89,8 +89,8 @@ export type Target =
   | { kind: 'streamed' | 'host'; name: string };
 
 /** Whether a place is being picked or looked at, which must end before the image is left. A search for the kept part of a download may go on. */
-export const isPlaceBeingChosen = ({ choosingTarget, way }: Step<'ready'>): boolean =>
-  choosingTarget && way !== 'download';
+export const isPlaceBeingChosen = ({ choosingTarget, picking, way }: Step<'ready'>): boolean =>
+  choosingTarget && (picking || way !== 'download');
 
 export const methodOf = ({ kind }: Target): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
