@@ -106,19 +106,30 @@ impl<'a> Companions<'a> {
     /// in use are left out.
     fn with_base_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
         let is_in_use = above.iter().any(|name| base_name(name) == base_name(path));
-        (self.unless_in_use(self.by_base_name.find(base_name(path)), is_in_use), is_in_use)
+        (self.free_among(self.by_base_name.find(base_name(path)), above, is_in_use), is_in_use)
     }
 
     /// Like [`Self::with_base_name`], ignoring Unicode form and case.
     fn with_folded_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
         let wanted = folded(base_name(path));
         let is_in_use = above.iter().any(|name| folded(base_name(name)) == wanted);
-        (self.unless_in_use(self.by_folded_name.find(&wanted), is_in_use), is_in_use)
+        (self.free_among(self.by_folded_name.find(&wanted), above, is_in_use), is_in_use)
     }
 
-    fn unless_in_use(&self, mut found: Vec<usize>, is_in_use: bool) -> Vec<usize> {
-        found.retain(|&at| !is_in_use || !self.used[at]);
+    /// Returns those of `found` that do not belong to another image and, if the name is in use, are not in use.
+    fn free_among(&self, mut found: Vec<usize>, above: &[&str], is_in_use: bool) -> Vec<usize> {
+        let referring = above.last().copied().unwrap_or_default();
+        found.retain(|&at| !(is_in_use && self.used[at]) && !self.is_beside_namesake(at, referring));
         found
+    }
+
+    /// Whether the folder of a file has another image with the name of `referring`, to which the file then belongs: if `a/disk.vmdk` lacks
+    /// its extent, that of `b/disk.vmdk` does not serve.
+    fn is_beside_namesake(&self, at: usize, referring: &str) -> bool {
+        let name = self.given[at].stated_name();
+        let namesake = format!("{}{}", &name[..name.len() - base_name(name).len()], base_name(referring));
+        let is_other = |&other: &usize| !self.given[other].is_image && other != at;
+        namesake != referring && self.by_path.find(&resolved(&namesake, "")).iter().any(is_other)
     }
 
     pub(super) fn is_empty(&self) -> bool {
