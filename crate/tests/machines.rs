@@ -2,6 +2,7 @@
 //! configurations.
 
 use crate::common::small::{CLUSTER, DATA, changed, overlay, small, small_disk};
+use crate::common::vmdk::SECTOR;
 use crate::common::zip::{Entry, Zip};
 use crate::common::*;
 use crate::tar::{archive, member};
@@ -75,6 +76,12 @@ fn vbox(current: &[&str], snapshot: &[&str]) -> Vec<u8> {
     .into_bytes()
 }
 
+/// A `.vbox` whose registry lacks the disk at `path`.
+fn unregistered(vbox: Vec<u8>, path: &str) -> Vec<u8> {
+    let medium = format!("<HardDisk uuid='{{{path}}}' location='{path}'/>");
+    String::from_utf8(vbox).unwrap().replace(&medium, "").into_bytes()
+}
+
 /// An OVF descriptor with `disks`: the ID, the path, and other attributes of the `Disk` element.
 fn ovf(disks: &[(&str, &str, &str)]) -> Vec<u8> {
     let files: String = disks.iter().map(|(id, path, _)| format!("<File ovf:id='{id}' ovf:href='{path}'/>")).collect();
@@ -130,6 +137,39 @@ fn the_disks_that_a_configuration_names() {
         ("VirtualBox: a left-over layer", with("vm/vm.vbox", vbox(&["base.qcow2"], &[]), chain()), None, Disk(disk(1))),
         ("OVF: a left-over layer", with("vm/vm.ovf", ovf(&[("1", "base.qcow2", "")]), chain()), None, Disk(disk(1))),
         ("no configuration", chain(), None, Disk(over_base.clone())),
+        (
+            "OVF: another folder and case",
+            with("vm/vm.ovf", ovf(&[("1", "disks/BASE.qcow2", "")]), chain()),
+            None,
+            Disk(disk(1)),
+        ),
+        (
+            "OVF: a missing file with the name of another disk",
+            vec![("vm.ovf", ovf(&[("1", "x/a.qcow2", ""), ("2", "y/a.qcow2", "")])), ("x/a.qcow2", image(1))],
+            None,
+            Missing("y/a.qcow2"),
+        ),
+        (
+            "OVF: a disk of an unknown file",
+            vec![
+                ("vm.ovf", [ovf(&[("1", "a.qcow2", "")]), b"<Disk ovf:fileRef='9'/>".to_vec()].concat()),
+                ("a.qcow2", image(1)),
+            ],
+            None,
+            Missing("9"),
+        ),
+        (
+            "VirtualBox: a disk that is not registered",
+            with("vm/vm.vbox", unregistered(vbox(&["a.qcow2", "b.qcow2"], &[]), "b.qcow2"), two()),
+            None,
+            Disks(&["vm/a.qcow2", "{b.qcow2} (missing)"]),
+        ),
+        (
+            "VirtualBox: no disk is registered",
+            with("vm/vm.vbox", unregistered(vbox(&["a.qcow2"], &[]), "a.qcow2"), vec![("vm/b.qcow2", image(2))]),
+            None,
+            Disk(disk(2)),
+        ),
         (
             "an absolute path",
             with("vm/vm.vmx", current("/vmfs/volumes/1/other/BASE.qcow2"), chain()),
@@ -205,6 +245,16 @@ fn the_disks_that_a_configuration_names() {
             ],
             None,
             Disks(&["one/a.qcow2", "two/a.qcow2"]),
+        ),
+        (
+            "two machines, the first without its disk",
+            vec![
+                ("one/vm.vmx", current("a.qcow2")),
+                ("two/a.qcow2", image(2)),
+                ("two/vm.vbox", vbox(&["a.qcow2"], &[])),
+            ],
+            None,
+            Disks(&["a.qcow2 (missing)", "two/a.qcow2"]),
         ),
         (
             "GBK",
@@ -301,11 +351,13 @@ fn parents_that_a_descriptor_states() {
     let three = [two[0], two[1], ("3", "last.vmdk", "ovf:parentRef='d2'")];
     let empty = [("1", "base.vmdk", "ovf:parentRef=''")];
     let unknown = [("2", "a%20delta.vmdk", "ovf:parentRef='d1'")];
+    let elsewhere = [("1", "disks/BASE.vmdk", ""), ("2", "A%20delta.vmdk", "ovf:parentRef='d1'")];
     // (what, disks, choice, the disk or the missing file)
     type Row<'a> = (&'a str, &'a [(&'a str, &'a str, &'a str)], Option<DiskChoice>, Result<&'a [u8], &'a str>);
     let rows: &[Row<'_>] = &[
         ("one parent", &two, named("a%20delta.vmdk"), Ok(&of_two)),
         ("two parents", &three, named("last.vmdk"), Ok(&of_three)),
+        ("other folders and cases", &elsewhere, named("a%20delta.vmdk"), Ok(&of_two)),
         ("the base", &two, named("base.vmdk"), Ok(&base)),
         ("an empty parent", &empty, named("base.vmdk"), Ok(&base)),
         ("an unknown parent", &unknown, named("a%20delta.vmdk"), Err("d1")),
@@ -387,6 +439,41 @@ fn a_disk_that_a_package_lacks() {
             assert!(case.bytes().map_err(|error| error.kind) == expected, "{kind}, {number}");
         }
     }
+}
+
+/// Two machines with the same names: the extent of one is none of the other.
+#[test]
+fn a_missing_extent_with_a_namesake() {
+    let descriptor = format!(
+        "# Disk DescriptorFile\nversion=1\nCID=12345678\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\n\
+         RW {} FLAT \"disk-flat.vmdk\" 0\n",
+        small_disk().len() / SECTOR
+    );
+    let descriptor = descriptor.into_bytes();
+    let (one, two) = (("one/disk.vmdk", descriptor.clone()), ("two/disk.vmdk", descriptor));
+    let (extent, elsewhere) = (("two/disk-flat.vmdk", disk(2)), ("extents/disk-flat.vmdk", disk(3)));
+    let missing = Err(ErrorKind::MissingFile);
+    // (files, disk, expected)
+    for (files, chosen, expected) in [
+        (vec![one.clone(), two.clone(), extent.clone()], "one/disk.vmdk", missing.clone()),
+        (vec![one.clone(), two, extent], "two/disk.vmdk", Ok(disk(2))),
+        (vec![one, elsewhere], "one/disk.vmdk", Ok(disk(3))),
+    ] {
+        for (kind, packed) in archives(&files) {
+            let found = Case { disk: named(chosen), ..Case::new(packed) }.bytes();
+            assert!(found.map_err(|error| error.kind) == expected, "{chosen}, {kind}");
+        }
+    }
+}
+
+#[test]
+fn many_long_configurations() {
+    let long = vmx(&"# A comment\n".repeat(80_000));
+    let entry = |number: usize| Entry::deflated(&format!("{number}/vm.vmx"), &long);
+    let files = |count: usize| (0..count).map(entry).chain([Entry::stored("0/a.qcow2", &image(1))]).collect::<Vec<_>>();
+    let read = |count: usize| Case::new(zip(&files(count))).bytes();
+    assert!(read(2) == Ok(disk(1)));
+    assert_eq!(read(20).map_err(|error| error.kind), Err(ErrorKind::Limit));
 }
 
 /// Compressed pieces must be unpacked together.

@@ -7,6 +7,7 @@ use crate::disk::reference::{base_name, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use decant_text::folded;
+use std::collections::{HashMap, HashSet};
 
 /// The names of files, for a search by paths.
 pub(super) struct FileNames {
@@ -60,16 +61,49 @@ impl FileNames {
         }
         first_of(from.spellings(path), |path| self.by_folded_name.find(&folded(base_name(path))))
     }
+}
 
-    /// Returns the file at `path`, or else the only one that has its last part. `paths` has all paths of the configuration. Fails with
-    /// `usage` if several files match, or one by the last part of several paths.
-    pub(super) fn find(&self, path: &str, paths: &[&str], from: From<'_>) -> Result<Option<usize>> {
-        let at_path = self.at(path, from);
-        let found = if at_path.is_empty() { self.called(path, from) } else { at_path.clone() };
-        let namesakes = || paths.iter().filter(|other| folded(base_name(other)) == folded(base_name(path))).count();
+/// Finds the files of a machine by the paths in its configuration.
+pub(super) struct Finder<'a> {
+    names: &'a FileNames,
+    from: From<'a>,
+    /// How many of the paths without a file have each last part, which is folded.
+    namesakes: HashMap<String, usize>,
+    /// The files that are at a path, of any machine.
+    claimed: &'a HashSet<usize>,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new<'p>(
+        names: &'a FileNames,
+        from: From<'a>,
+        paths: impl Iterator<Item = &'p str>,
+        claimed: &'a HashSet<usize>,
+    ) -> Self {
+        let mut namesakes = HashMap::new();
+        let distinct: HashSet<_> = paths.collect();
+        for path in distinct.into_iter().filter(|path| names.at(path, from).is_empty()) {
+            *namesakes.entry(folded(base_name(path))).or_default() += 1;
+        }
+        Self { names, from, namesakes, claimed }
+    }
+
+    /// Returns the file at `path`, or else the only one that has its last part and is at no other path. Fails with `usage` if several
+    /// files match, or one by the last part of several paths.
+    pub(super) fn find(&self, path: &str) -> Result<Option<usize>> {
+        let at_path = self.names.at(path, self.from);
+        if let [one] = at_path[..] {
+            return Ok(Some(one));
+        }
+        if !at_path.is_empty() {
+            return Err(ambiguous(path, at_path.len()));
+        }
+        let mut found = self.names.called(path, self.from);
+        found.retain(|file| !self.claimed.contains(file));
+        let namesakes = || self.namesakes.get(&folded(base_name(path))).copied().unwrap_or_default();
         match found[..] {
             [] => Ok(None),
-            [one] if !at_path.is_empty() || namesakes() < 2 => Ok(Some(one)),
+            [one] if namesakes() < 2 => Ok(Some(one)),
             _ => Err(ambiguous(path, found.len())),
         }
     }
@@ -96,6 +130,14 @@ mod tests {
             ["vm/a.vmdk", "vm/Snapshots/b.vmdk", "other/b.vmdk", "C.vmdk", "vm/d e.vmdk", "x/a%20b", "/abs/b.vmdk"];
         let files = FileNames::new(names.iter().copied());
         let unclear = usize::MAX;
+        let find = |path: &str, paths: &[&str], kind| {
+            let from = From { kind, path: "vm/m.vmx" };
+            let claimed = paths.iter().flat_map(|path| files.at(path, from)).collect();
+            match Finder::new(&files, from, paths.iter().copied(), &claimed).find(path) {
+                Err(error) if error.code == "ambiguous-file" => Some(unclear),
+                found => found.unwrap(),
+            }
+        };
         // (kind, path, the file)
         for (kind, path, expected) in [
             (Kind::Vmx, "a.vmdk", Some(0)),
@@ -111,15 +153,17 @@ mod tests {
             (Kind::Ovf, "../x/a%20b", Some(5)),
             (Kind::Vmx, "e.vmdk", None),
         ] {
-            let found = match files.find(path, &[path], From { kind, path: "vm/m.vmx" }) {
-                Err(error) if error.code == "ambiguous-file" => Some(unclear),
-                found => found.unwrap(),
-            };
-            assert_eq!(found, expected, "{path}");
+            assert_eq!(find(path, &[path], kind), expected, "{path}");
         }
-        let from = From { kind: Kind::Vmx, path: "vm/m.vmx" };
-        let paths = ["/one/a.vmdk", "/two/A.vmdk"];
-        assert!(files.find(paths[0], &paths, from).is_err(), "one file for two disks");
-        assert_eq!(files.find("a.vmdk", &["a.vmdk", "/two/a.vmdk"], from).unwrap(), Some(0), "the path decides");
+        // (what, path, the others of the machine, the file)
+        for (what, path, others, expected) in [
+            ("one file for two disks", "/one/a.vmdk", &["/two/A.vmdk"][..], Some(unclear)),
+            ("the path decides", "a.vmdk", &["/two/a.vmdk"], Some(0)),
+            ("the file is another disk", "/two/a.vmdk", &["a.vmdk"], None),
+            ("all but one are other disks", "b.vmdk", &["/abs/b.vmdk", "../other/b.vmdk"], Some(1)),
+        ] {
+            let paths = [&[path], others].concat();
+            assert_eq!(find(path, &paths, Kind::Vmx), expected, "{what}");
+        }
     }
 }

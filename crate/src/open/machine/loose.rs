@@ -1,6 +1,6 @@
 //! A machine whose configuration and disks are separate files.
 
-use super::files::{FileNames, From};
+use super::files::{FileNames, Finder, From};
 use super::machines::{snapshot_list, state_of};
 use super::text::text_in;
 use super::{Kind, Machine, MachineDisk, State, snapshots_in};
@@ -21,6 +21,7 @@ use crate::open::identify::{FileType, identify};
 use crate::open::split::pieces::{piece_name, pieces_among};
 use decant_text::folded;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// The disk to open of a machine.
@@ -97,8 +98,10 @@ pub(in crate::open) async fn disk_of_machine(
         return Err(Error::encrypted(kind.encrypts_by()).within(Place::file(name)));
     }
     let names = names(&options.companions);
+    let claimed = claimed(&names, &machine, from);
+    let finder = Finder::new(&names, from, std::iter::empty(), &claimed);
     let parent = |StatedParent { name: path, is_raw }: &StatedParent| {
-        let name = match names.find(path, &[path], from)? {
+        let name = match finder.find(path)? {
             Some(at) => options.companions[at].stated_name().to_owned(),
             None => from.spelled(path),
         };
@@ -142,6 +145,11 @@ fn names(companions: &[Companion]) -> FileNames {
     FileNames::new(companions.iter().map(Companion::stated_name))
 }
 
+/// The companions at the paths of the disks of `machine`.
+fn claimed(names: &FileNames, machine: &Machine, from: From<'_>) -> HashSet<usize> {
+    machine.disks.iter().flat_map(|disk| names.at(&disk.path, from)).collect()
+}
+
 /// Returns the snapshots in the `.vmsd` of the `.vmx` at `path`; none without that file.
 async fn listed_snapshots(path: &str, options: &OpenOptions) -> Result<Vec<State>> {
     let wanted = snapshot_list(base_name(path));
@@ -153,15 +161,17 @@ async fn listed_snapshots(path: &str, options: &OpenOptions) -> Result<Vec<State
 /// Finds the files of the disks of `machine`. Fails with `usage` if that is unclear.
 fn find_all<'a>(machine: &'a Machine, from: From<'_>, companions: &[Companion]) -> Result<Vec<Found<'a>>> {
     let names = names(companions);
-    let paths: Vec<_> = machine.disks.iter().map(|disk| &*disk.path).collect();
-    let first_pieces: Vec<_> = paths.iter().map(|path| piece_name(path, 0)).collect();
-    let first_pieces: Vec<_> = first_pieces.iter().map(String::as_str).collect();
+    let claimed = claimed(&names, machine, from);
+    let paths = || machine.disks.iter().map(|disk| &*disk.path);
+    let first_pieces: Vec<_> = paths().map(|path| piece_name(path, 0)).collect();
+    let finder = Finder::new(&names, from, paths(), &claimed);
+    let of_pieces = Finder::new(&names, from, first_pieces.iter().map(String::as_str), &claimed);
     let mut found = Vec::new();
     for (disk, first_piece) in machine.disks.iter().zip(&first_pieces) {
-        let whole = names.find(&disk.path, &paths, from)?;
+        let whole = finder.find(&disk.path)?;
         let first = match whole {
             Some(_) => whole,
-            None => names.find(first_piece, &first_pieces, from)?,
+            None => of_pieces.find(first_piece)?,
         };
         found.push(match first {
             Some(at) if whole.is_none() => in_pieces(disk, at, companions),

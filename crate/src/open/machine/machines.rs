@@ -1,6 +1,6 @@
 //! The machines whose configurations are among files.
 
-use super::files::{FileNames, From};
+use super::files::{FileNames, Finder, From};
 use super::text::decoded;
 use super::{Kind, Machine, MachineDisk, State, readable_text_of, snapshots_in};
 use crate::container::Member;
@@ -16,6 +16,8 @@ use decant_text::folded;
 
 /// Maximum number of names in an error message.
 const LISTED: usize = 3;
+/// Maximum length of all configurations of an archive, in bytes. That of a machine usually has a few KB.
+const MOST_TEXT: usize = 16 << 20;
 
 /// A machine and its configuration.
 pub(in crate::open) struct Configured {
@@ -53,6 +55,12 @@ impl Configured {
         From { kind: self.kind, path: &self.path }
     }
 
+    /// The paths of the files of its disks, and of their parents.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        let disks = self.machine.disks.iter();
+        disks.flat_map(|disk| std::iter::once(&*disk.path).chain(disk.parents.iter().map(|parent| &*parent.name)))
+    }
+
     pub(in crate::open) fn name(&self) -> Option<&str> {
         self.machine.name.as_deref()
     }
@@ -81,12 +89,16 @@ impl Configured {
 impl Machines {
     /// Reads the configurations among `files`, the files of an archive. Damaged ones are ignored. The disks are those of `snapshot` if a
     /// machine has snapshots, otherwise the current ones. Fails with `usage` if machines have snapshots, but none has `snapshot`; with
-    /// `source`; and with `internal` if memory runs out.
+    /// `limit` if all configurations together are longer than [`MOST_TEXT`]; with `source`; and with `internal` if memory runs out.
     pub(in crate::open) async fn among(files: &[Member], snapshot: Option<&str>) -> Result<Self> {
-        let mut machines = Self::default();
+        let (mut machines, mut len) = (Self::default(), 0);
         for file in files {
             let Some(kind) = Kind::of_name(&file.name) else { continue };
             let Some(text) = readable_text_of(file).await? else { continue };
+            len += text.len();
+            if len > MOST_TEXT {
+                return Err(too_many_configurations());
+            }
             let mut found = Configured::new(kind, &file.name, &text);
             if kind == Kind::Vmx {
                 let list = snapshot_list(&file.name);
@@ -129,12 +141,12 @@ impl Machines {
 
     fn disk_called(&self, name: &str) -> Option<&MachineDisk> {
         let names = FileNames::new(std::iter::once(name));
-        let is_it = |machine: &Configured, path: &str| {
-            let is_there = |found: Vec<usize>| !found.is_empty();
-            is_there(names.at(path, machine.from()))
-                || !matches!(machine.kind, Kind::Ovf) && is_there(names.called(path, machine.from()))
+        let found = |by: fn(&FileNames, &str, From<'_>) -> Vec<usize>| {
+            self.all.iter().find_map(|machine| {
+                machine.machine.disks.iter().find(|disk| !by(&names, &disk.path, machine.from()).is_empty())
+            })
         };
-        self.all.iter().find_map(|machine| machine.machine.disks.iter().find(|disk| is_it(machine, &disk.path)))
+        found(FileNames::at).or_else(|| found(FileNames::called))
     }
 
     /// Replaces the disks of the current state by those of `snapshot`.
@@ -182,26 +194,36 @@ impl Machines {
     /// the configuration of the only machine does not show its disks, because they are encrypted.
     pub(in crate::open) fn disks_among(&self, files: &[Member]) -> Result<Vec<FoundDisk>> {
         let names = FileNames::new(files.iter().map(|file| &*file.name));
+        let at_paths = |machine: &Configured| {
+            let paths = machine.paths();
+            paths.flat_map(|path| names.at(path, machine.from())).collect::<Vec<_>>()
+        };
+        let claimed = self.all.iter().flat_map(at_paths).collect();
         let mut found: Vec<FoundDisk> = Vec::new();
         let mut is_listed = vec![false; files.len()];
         for (number, machine) in self.all.iter().enumerate() {
             let from = machine.from();
-            let disks = &machine.machine.disks;
-            let paths: Vec<_> = disks.iter().map(|disk| &*disk.path).collect();
-            for disk in disks {
-                let at = match machine.kind {
+            let finder = Finder::new(&names, from, machine.paths(), &claimed);
+            for disk in &machine.machine.disks {
+                let at = match names.at(&disk.path, from) {
                     // The paths in a package are those in the archive, in which several files may have one name.
-                    Kind::Ovf => names.at(&disk.path, from),
-                    _ => names.find(&disk.path, &paths, from)?.into_iter().collect(),
+                    several if matches!(machine.kind, Kind::Ovf) && several.len() > 1 => several,
+                    _ => finder.find(&disk.path)?.into_iter().collect(),
                 };
-                let parents = disk.parents.iter().map(|parent| match names.at(&parent.name, from)[..] {
-                    [at, ..] => StatedParent { name: files[at].name.clone(), ..*parent },
-                    [] => parent.clone(),
-                });
-                let disk = MachineDisk { parents: parents.collect(), ..disk.clone() };
-                let is_missing =
-                    at.is_empty() && (machine.kind != Kind::Ovf || names.called(&disk.path, from).is_empty());
-                if is_missing {
+                let parent = |parent: &StatedParent| {
+                    let at = names
+                        .at(&parent.name, from)
+                        .first()
+                        .copied()
+                        .map_or_else(|| finder.find(&parent.name), |at| Ok(Some(at)));
+                    Ok(match at? {
+                        Some(at) => StatedParent { name: files[at].name.clone(), ..*parent },
+                        None => parent.clone(),
+                    })
+                };
+                let parents = disk.parents.iter().map(parent).collect::<Result<_>>()?;
+                let disk = MachineDisk { parents, ..disk.clone() };
+                if at.is_empty() {
                     found.push(FoundDisk { disk: disk.clone(), file: None, machine: number });
                 }
                 for at in at.into_iter().filter(|&at| !std::mem::replace(&mut is_listed[at], true)) {
@@ -247,6 +269,14 @@ impl Machines {
         }
         Ok(())
     }
+}
+
+fn too_many_configurations() -> Error {
+    let message = format!(
+        "The configurations of virtual machines in the archive have more than {} MiB together; extract the files of the machine",
+        MOST_TEXT >> 20
+    );
+    Error::new(ErrorKind::Limit, message)
 }
 
 /// Returns the path of the file that lists the snapshots of the `.vmx` at `path`, folded.

@@ -60,8 +60,20 @@ impl Kind {
             Self::Vbox => vbox::read(text),
             Self::Vmx => vmx::read(text),
         };
-        Machine { name: machine.name.filter(|name| !name.is_empty()), disks: distinct(machine.disks), ..machine }
+        let state = |state: State| State { disks: distinct(state.disks), ..state };
+        Machine {
+            name: machine.name.filter(|name| !name.is_empty()),
+            disks: distinct(machine.disks),
+            states: machine.states.into_iter().map(state).collect(),
+            ..machine
+        }
     }
+}
+
+/// Whether `path` may be that of a file: no system has longer ones.
+fn is_path(path: &str) -> bool {
+    const MOST: usize = 4096;
+    path.len() <= MOST
 }
 
 /// A machine, as its configuration describes it. Ignores unknown parts of the configuration.

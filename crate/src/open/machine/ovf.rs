@@ -3,14 +3,16 @@
 //! `VirtualSystem`, with its name in `Name`, or else in its `id`.
 
 use super::hardware::{of_ovf, unit_of};
-use super::{Machine, MachineDisk};
+use super::{Machine, MachineDisk, is_path};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
 use crate::open::chain::open_options::StatedParent;
 use crate::xml::{Tag, Tags};
+use std::collections::HashSet;
 
-/// Maximum number of files and disks that are read: twice as many as an archive has files.
+/// Maximum number of files and disks that are read: twice as many as an archive has files. Also the maximum number of parents of all
+/// disks together.
 const MOST: usize = 8192;
 /// The elements that refer to encrypted files, and the one that has an encrypted part of the descriptor.
 const ENCRYPTED_FILES: [&str; 2] = ["CipherReference", "DataReference"];
@@ -58,7 +60,7 @@ pub(super) fn read(text: &str) -> Machine {
         match &*tag.name {
             "File" => {
                 let file = |path| File { id: tag.attribute("id"), path, pieces: pieces(&tag) };
-                files.extend(tag.attribute("href").map(file));
+                files.extend(tag.attribute("href").filter(|path| is_path(path)).map(file));
             }
             "Disk" => disks.push(Entry::of(&tag)),
             // Version 0.9 has the machine as content of that type.
@@ -72,10 +74,9 @@ pub(super) fn read(text: &str) -> Machine {
     }
     let (hardware, controllers) = of_ovf(text);
     let disks = Disks::new(&files, &disks, &controllers).of_machine(&used);
-    let is_marked = |file: &&File| {
-        let of_mark = |mark: &String| mark.strip_prefix('#').unwrap_or(mark).to_owned();
-        marks.iter().map(of_mark).any(|mark| mark == file.path || file.id.as_ref() == Some(&mark))
-    };
+    let marks: HashSet<_> = marks.iter().map(|mark| mark.strip_prefix('#').unwrap_or(mark)).collect();
+    let is_marked =
+        |file: &&File| marks.contains(&*file.path) || file.id.as_ref().is_some_and(|id| marks.contains(&**id));
     let encrypted = files.iter().filter(is_marked).map(|file| file.path.clone()).collect();
     Machine { name: name.or(id), hardware, disks, encrypted, is_encrypted, ..Machine::default() }
 }
@@ -109,17 +110,22 @@ impl<'a> Disks<'a> {
             self.entries_by_id.find(disk).into_iter().for_each(|at| is_parent[at] = false);
         }
         let disks = (0..self.entries.len()).filter(|&at| !is_parent[at]);
-        disks.filter_map(|at| self.disk(at)).collect()
+        let mut parents_left = MOST;
+        disks.filter_map(|at| self.disk(at, &mut parents_left)).collect()
     }
 
-    /// The disk of entry `number`; `None` if no file has anything of it.
-    fn disk(&self, number: usize) -> Option<MachineDisk> {
+    /// The disk of entry `number`; `None` if it is empty: neither it nor a parent has a file. An unknown file has its ID as a path, so it
+    /// is missing. `parents_left` is the number of parents that it and the next disks may have.
+    fn disk(&self, number: usize, parents_left: &mut usize) -> Option<MachineDisk> {
         let entry = &self.entries[number];
-        let mut parents = self.parents(entry);
+        let mut parents = self.parents(entry, *parents_left);
+        *parents_left -= parents.len().min(*parents_left);
         let Entry { mut format, capacity, .. } = *entry;
         let (path, pieces) = match (self.file(entry), &entry.file) {
             (Some(File { path, pieces, .. }), _) => (path.clone(), *pieces),
-            (None, Some(_)) => return None,
+            // Without any file, those beside the descriptor are the disks.
+            (None, Some(_)) if self.files.is_empty() => return None,
+            (None, Some(id)) => (id.clone(), None),
             // The disk has no changes over its parent.
             (None, None) if !parents.is_empty() => {
                 let StatedParent { name, is_raw } = parents.remove(0);
@@ -134,12 +140,12 @@ impl<'a> Disks<'a> {
     }
 
     /// The files of the disks below `entry`, from its parent on. A circle ends with the first disk that comes again, and an
-    /// unknown parent or file has its ID as a name: opening the disk reports it.
-    fn parents(&self, entry: &Entry) -> Vec<StatedParent> {
-        let (mut parents, mut is_known) = (Vec::new(), vec![false; self.entries.len()]);
+    /// unknown parent or file has its ID as a name, as has the parent after `most` of them: opening the disk reports it.
+    fn parents(&self, entry: &Entry, most: usize) -> Vec<StatedParent> {
+        let (mut parents, mut is_known) = (Vec::new(), HashSet::new());
         let mut entry = entry;
         while let Some(id) = &entry.parent {
-            let Some(parent) = self.parent(entry) else {
+            let Some(parent) = self.parent(entry).filter(|_| parents.len() < most) else {
                 parents.push(StatedParent { name: id.clone(), is_raw: false });
                 break;
             };
@@ -148,7 +154,7 @@ impl<'a> Disks<'a> {
                 let name = self.file(entry).map_or_else(|| file.clone(), |file| file.path.clone());
                 parents.push(StatedParent { name, is_raw: entry.format == Some(RAW.name) });
             }
-            if std::mem::replace(&mut is_known[parent], true) {
+            if !is_known.insert(parent) {
                 break;
             }
         }
@@ -252,6 +258,18 @@ mod tests {
     }
 
     #[test]
+    fn hostile_paths_and_chains() {
+        let long = read(&format!("<File id='f' href='{}'/><Disk fileRef='f'/>", "a".repeat(5000)));
+        assert_eq!(long.disks[0].path, "f");
+        let disk = |number: usize| format!("<Disk diskId='{number}' fileRef='f{number}' parentRef='{}'/>", number + 1);
+        let disks: String = (0..8000).map(disk).collect();
+        let used: String = (0..8000).map(|number| format!("<HostResource>/disk/{number}</HostResource>")).collect();
+        let all = read(&(disks + &used)).disks;
+        let parents: usize = all.iter().map(|disk| disk.parents.len()).sum();
+        assert!(all.len() == 8000 && parents <= 2 * MOST + 8000, "{parents}");
+    }
+
+    #[test]
     fn stated_formats_and_pieces() {
         // (attributes of the disk and of the file, format, pieces)
         for (disk, file, format, pieces) in [
@@ -306,7 +324,7 @@ mod tests {
             ("no disks", FILES.to_owned(), &[]),
             ("no files", second_first.to_owned(), &[]),
             ("a disk without a file", format!("{FILES}<Disk ovf:diskId='d'/><Disk fileRef='f1'/>"), &["a.vmdk"]),
-            ("a disk of a missing file", format!("{FILES}<Disk fileRef='f3'/><Disk fileRef='f1'/>"), &["a.vmdk"]),
+            ("a disk of an unknown file", format!("{FILES}<Disk fileRef='f3'/><Disk fileRef='f1'/>"), &["f3", "a.vmdk"]),
             ("disks of one file", format!("{FILES}<Disk fileRef='f1'/><Disk fileRef='f1'/>"), &["a.vmdk"]),
             (
                 "other prefixes, quotes and spaces",

@@ -2,7 +2,7 @@
 //! `location` is the path. A `HardDisk` is in its parent.
 
 use super::hardware::{add_of_vbox, controller_of_vbox};
-use super::{Machine, MachineDisk, State};
+use super::{Machine, MachineDisk, State, is_path};
 use crate::disk::hardware::Hardware;
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
@@ -25,7 +25,7 @@ impl Medium {
     fn of(tag: &Tag<'_>, parent: Option<&Self>) -> Self {
         Self {
             id: tag.attribute("uuid").unwrap_or_default(),
-            path: tag.attribute("location"),
+            path: tag.attribute("location").filter(|path| is_path(path)),
             is_raw: tag.attribute("format").is_some_and(|format| format.eq_ignore_ascii_case(RAW.name)),
             is_encrypted: parent.is_some_and(|parent| parent.is_encrypted),
         }
@@ -89,13 +89,18 @@ pub(super) fn read(text: &str) -> Machine {
     // The text may be cut off.
     media.extend(around.into_iter().rev());
     let index = NameIndex::new(media.iter().map(|medium| medium.id.clone()));
+    let medium_of = |id: &str| index.find(id).last().map(|&at| &media[at]).filter(|medium| medium.path.is_some());
     let disk = |(id, controller): (String, Option<&'static str>)| {
-        let medium: &Medium = &media[*index.find(&id).last()?];
-        let format = medium.is_raw.then_some(RAW.name);
-        Some(MachineDisk { format, controller, ..MachineDisk::at(medium.path.clone()?) })
+        let medium = medium_of(&id);
+        let format = medium.is_some_and(|medium| medium.is_raw).then_some(RAW.name);
+        let path = medium.and_then(|medium| medium.path.clone()).unwrap_or(id);
+        MachineDisk { format, controller, ..MachineDisk::at(path) }
     };
     let state = |Attached { id, name, date_seconds, disks }| {
-        let disks = disks.into_iter().filter_map(disk).collect();
+        // A disk that only the registry of VirtualBox knows has its ID as a path, so it is missing; without any known disk, the files
+        // beside the configuration are the disks.
+        let is_any_known = disks.iter().any(|(id, _): &(String, _)| medium_of(id).is_some());
+        let disks = disks.into_iter().filter(|_| is_any_known).map(disk).collect();
         State { id, name, date_seconds, disks }
     };
     let mut states = states.into_iter().take(MOST + 1).map(state);
