@@ -65,40 +65,19 @@ export interface ImageArguments {
   opening: OpenArguments;
 }
 
-interface InfoArguments extends ImageArguments {
-  json: boolean;
-  report: boolean;
-}
-
-interface MapArguments extends ImageArguments {
-  json: boolean;
-  spool: string | undefined;
-}
-
-interface CompareArguments extends ImageArguments, Pick<OtherValues, 'progress' | 'quiet' | 'workers'> {
+interface CompareArguments
+  extends ImageArguments,
+    Pick<OtherValues, 'json' | 'spool' | 'progress' | 'quiet' | 'workers'> {
   /** The second image. */
   other: ImageArguments;
   strict: boolean;
   /** Whether all ranges are listed. */
   all: boolean;
-  json: boolean;
-  spool: string | undefined;
 }
 
-interface MeasureArguments extends ImageArguments {
+interface MeasureArguments extends ImageArguments, Pick<OtherValues, 'json' | 'spool'> {
   format: string;
   formatOptions: Record<string, string>;
-  json: boolean;
-  spool: string | undefined;
-}
-
-interface DigestArguments
-  extends ImageArguments,
-    Pick<OtherValues, 'tree' | 'json' | 'progress' | 'quiet' | 'workers' | 'spool'> {}
-
-interface CheckArguments extends MapArguments {
-  progress: boolean;
-  quiet: boolean;
 }
 
 interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
@@ -119,12 +98,12 @@ interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
 
 /** How the arguments of each command are parsed, once its operands are known to be there. */
 const PARSERS = {
-  info: infoArguments,
-  map: mapArguments,
+  info: parserOf('info', 'json', 'report'),
+  map: parserOf('map', 'json', 'spool'),
   compare: compareArguments,
   measure: measureArguments,
-  digest: digestArguments,
-  check: checkArguments,
+  digest: parserOf('digest', 'tree', 'json', 'progress', 'quiet', 'workers', 'spool'),
+  check: parserOf('check', 'json', 'spool', 'progress', 'quiet'),
   convert: convertArguments,
 } satisfies Record<CommandName, (found: Parsed) => object>;
 
@@ -302,33 +281,32 @@ const optionsRequest = ({ values, positionals }: Parsed): Command => ({
   format: outputFormat(positionals[1] ?? '', { requestedFormat: readOption(OTHERS.requestedFormat, values) }).format,
 });
 
-/** The image and the options for opening it, for the command `name`, which takes one disk. */
+/** The image and the options for opening it, for the command `name`, which takes one image. */
 function imageArguments({ values, positionals }: Parsed, name: CommandName): ImageArguments {
   const opening = valuesOf(OPENING, values);
-  if (opening.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert and digest; ${name} takes one disk`);
+  if (opening.disk === ALL_DISKS && name !== 'digest')
+    throw usage(`--disk ${ALL_DISKS} is for convert and digest; ${name} takes one disk`);
   return { image: localPath(positionals[0]!), opening };
 }
 
-function infoArguments(found: Parsed): InfoArguments {
-  const { json, report } = valuesOf(OTHERS, found.values);
-  return { ...imageArguments(found, 'info'), json, report };
-}
+/** The values of the options `names`. */
+const othersOf = <Name extends keyof OtherValues>(names: Name[], values: Parsed['values']) =>
+  Object.fromEntries(names.map((name) => [name, readOption<unknown>(OTHERS[name], values)])) as Pick<OtherValues, Name>;
 
-function mapArguments(found: Parsed): MapArguments {
-  const { values } = found;
-  return {
-    ...imageArguments(found, 'map'),
-    json: readOption(OTHERS.json, values),
-    spool: readOption(OTHERS.spool, values),
-  };
+/** Returns the parser of a command that takes one image and the options `names`. */
+function parserOf<Name extends keyof OtherValues>(command: CommandName, ...names: Name[]) {
+  return (found: Parsed): ImageArguments & Pick<OtherValues, Name> => ({
+    ...imageArguments(found, command),
+    ...othersOf(names, found.values),
+  });
 }
 
 function compareArguments(found: Parsed): CompareArguments {
-  const { json, spool, progress, quiet, workers } = valuesOf(OTHERS, found.values);
+  const others = othersOf(['json', 'spool', 'progress', 'quiet', 'workers'], found.values);
   const { strict, all, ...second } = valuesOf(COMPARING, found.values);
   const { image, opening } = imageArguments(found, 'compare');
   const other = localPath(found.positionals[1]!);
-  if (all && !json) throw usage('--all needs --output=json');
+  if (all && !others.json) throw usage('--all needs --output=json');
   if (second.secondDisk === ALL_DISKS) throw usage(`--second-disk takes one disk, not ${ALL_DISKS}`);
   if (image === STANDARD_INPUT && other === STANDARD_INPUT)
     throw usage('Standard input can be only one of the images; save the other one as a file');
@@ -336,7 +314,7 @@ function compareArguments(found: Parsed): CompareArguments {
     image,
     opening,
     other: { image: other, opening: secondOpening(opening, image, other, second) },
-    ...{ strict, all, json, spool, progress, quiet, workers },
+    ...{ strict, all, ...others },
   };
 }
 
@@ -374,25 +352,7 @@ function measureArguments(found: Parsed): MeasureArguments {
     ...imageArguments(found, 'measure'),
     format,
     formatOptions,
-    json: readOption(OTHERS.json, values),
-    spool: readOption(OTHERS.spool, values),
-  };
-}
-
-function digestArguments({ values, positionals }: Parsed): DigestArguments {
-  const { tree, json, progress, quiet, workers, spool } = valuesOf(OTHERS, values);
-  const opening = valuesOf(OPENING, values);
-  return { image: localPath(positionals[0]!), opening, tree, json, progress, quiet, workers, spool };
-}
-
-function checkArguments(found: Parsed): CheckArguments {
-  const { values } = found;
-  return {
-    ...imageArguments(found, 'check'),
-    json: readOption(OTHERS.json, values),
-    spool: readOption(OTHERS.spool, values),
-    progress: readOption(OTHERS.progress, values),
-    quiet: readOption(OTHERS.quiet, values),
+    ...othersOf(['json', 'spool'], values),
   };
 }
 
