@@ -1,15 +1,7 @@
 // The common part of uploads in ascending order.
 
 import { DecantError } from '../errors/errors.js';
-import type {
-  Bytes,
-  Network,
-  ReadableOutput,
-  Target,
-  TargetEnd,
-  TargetPlan,
-  TargetResumePoint,
-} from '../public/types.js';
+import type { Network, ReadableOutput, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 import { type BodyMaker, bodyMaker } from './body-maker.js';
 import { LateFirstPart, PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { CompletionTracker } from './uncertain-completion.js';
@@ -150,64 +142,30 @@ export class UploadTarget implements Target {
   }
 }
 
-/** Makes a target fail, without any effect, when it is used again. */
-export class SingleUseTarget implements Target {
-  readonly ascending = true;
-  readonly abortTimeout = ABORT_TIMEOUT;
-  #state: 'new' | 'open' | 'over' = 'new';
-
-  readonly readBack?: () => Promise<ReadableOutput | undefined>;
-
-  constructor(private readonly target: Target & { network: Network } & Required<Pick<Target, 'open' | 'hole'>>) {
-    if (target.readBack) this.readBack = async () => target.readBack!();
-  }
-
-  get network(): Network {
-    return this.target.network;
-  }
-
-  get resumes(): boolean {
-    return this.target.resumes ?? false;
-  }
-
-  get lateStart(): number {
-    return this.target.lateStart ?? 0;
-  }
-
-  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
-  async open(plan: TargetPlan): Promise<TargetResumePoint | void> {
-    if (this.#state !== 'new') {
+/** Makes `target` fail, without any effect, when it is used again. */
+export function singleUse(target: Target & Required<Pick<Target, 'open'>>): Target {
+  const open = target.open.bind(target);
+  const close = target.close.bind(target);
+  const abort = target.abort.bind(target);
+  let state: 'new' | 'open' | 'over' = 'new';
+  target.open = async (plan) => {
+    if (state !== 'new') {
       throw new DecantError('target', 'The target of an upload can be used for one conversion only; make another one');
     }
-    this.#state = 'open';
-    return this.target.open(plan);
-  }
-
-  async write(offset: number, bytes: Bytes): Promise<void> {
-    await this.target.write(offset, bytes);
-  }
-
-  async hole(offset: number, length: number): Promise<void> {
-    await this.target.hole(offset, length);
-  }
-
-  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
-  async close(): Promise<TargetEnd | void> {
-    const end = await this.target.close();
-    this.#state = 'over';
+    state = 'open';
+    return open(plan);
+  };
+  target.close = async () => {
+    const end = await close();
+    state = 'over';
     return end;
-  }
-
-  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
-  async abort(reason: Error, keep?: boolean): Promise<boolean | void> {
-    if (this.#state !== 'open') return;
-    this.#state = 'over';
-    return this.target.abort(reason, keep);
-  }
-
-  async remove(): Promise<void> {
-    await this.target.remove?.();
-  }
+  };
+  target.abort = async (reason, keep) => {
+    if (state !== 'open') return;
+    state = 'over';
+    return abort(reason, keep);
+  };
+  return target;
 }
 
 /** Makes the result of `close`. */

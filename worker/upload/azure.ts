@@ -182,6 +182,7 @@ interface Page {
 export class PageBlob implements Target {
   readonly ascending = true;
   readonly abortTimeout = ABORT_TIMEOUT;
+  readonly resumes = false;
   readonly #flight = new InFlight(WRITES_AT_ONCE);
   /** Metadata of an incomplete blob. A blob with another mark was left by an interrupted upload. */
   readonly #mark = crypto.randomUUID();

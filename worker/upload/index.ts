@@ -6,7 +6,7 @@ import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
 import { checkHttpOptions, milliseconds } from '../http/http-options.js';
 import type { Target } from '../public/types.js';
-import { SingleUseTarget, type UploadProtocol, UploadTarget } from './ascending-target.js';
+import { singleUse, type UploadProtocol, UploadTarget } from './ascending-target.js';
 import { AzureBlob, BlockBlob, PageBlob } from './azure.js';
 import { Gcs } from './gcs.js';
 import { Put } from './put.js';
@@ -69,7 +69,7 @@ function requestsTo(url: string | URL, options: UploadOptions): { url: URL; requ
   return { url: address.url, requests: new UploadRequests(address, options) };
 }
 
-const upload = (protocol: UploadProtocol): Target => new SingleUseTarget(new UploadTarget(protocol));
+const upload = (protocol: UploadProtocol): Target => singleUse(new UploadTarget(protocol));
 
 /**
  * Returns a target that makes an object of S3, or of a compatible server, by a multipart upload. The object appears, and replaces
@@ -131,7 +131,7 @@ export function putTarget(options: PutOptions): Target {
     throw new DecantError('usage', `'method' must be PUT or POST, not ${shownText(String(method))}`);
   if (typeof confirm !== 'boolean') throw new DecantError('usage', "'confirm' must be true or false");
   const { url, requests } = requestsTo(options.url, options);
-  return new SingleUseTarget(new Put(requests, url, options));
+  return singleUse(new Put(requests, url, options));
 }
 
 /**
@@ -142,7 +142,7 @@ export function putTarget(options: PutOptions): Target {
 export function azurePageBlobTarget(options: AzurePageBlobOptions): Target {
   check('azurePageBlobTarget', options, PAGE_BLOB_OPTIONS);
   const { url, requests } = requestsTo(options.url, options);
-  return new SingleUseTarget(new PageBlob(new AzureBlob(requests, url), options.existing));
+  return singleUse(new PageBlob(new AzureBlob(requests, url), options.existing));
 }
 
 /**

@@ -4,7 +4,7 @@ import { DecantError } from '../errors/errors.js';
 import { within } from '../errors/signals.js';
 import { milliseconds } from '../http/http-options.js';
 import type { Network, ReadableOutput, Target, TargetEnd, TargetPlan } from '../public/types.js';
-import { endOf } from './ascending-target.js';
+import { ABORT_TIMEOUT, endOf } from './ascending-target.js';
 import { type BodyMaker, bodyMaker } from './body-maker.js';
 import { unconfirmed } from './confirmation.js';
 import { statesMd5 } from './digests.js';
@@ -28,6 +28,8 @@ const ZEROS = new Uint8Array(1 << 20);
 
 export class Put implements Target {
   readonly ascending = true;
+  readonly abortTimeout = ABORT_TIMEOUT;
+  readonly resumes = false;
   readonly #body = new TransformStream<Uint8Array, Uint8Array>();
   readonly #writer = this.#body.writable.getWriter();
   /** In milliseconds. */

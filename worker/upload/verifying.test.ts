@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Cloud, CloudOptions } from '../../e2e/support/cloud.js';
 import type { Target, TargetEnd, TargetPlan } from '../public/types.js';
-import { SingleUseTarget } from './ascending-target.js';
+import { singleUse } from './ascending-target.js';
 import { AzureBlob, PageBlob } from './azure.js';
 import {
   cloudOf,
@@ -41,7 +41,7 @@ function naming(cloud: Cloud, change: (method: string, headers: Headers, body: B
   return { fetch };
 }
 
-const made = (kind: Kind, server: { fetch: Fetch }): Target => new SingleUseTarget(TARGETS[kind](server) as never);
+const made = (kind: Kind, server: { fetch: Fetch }): Target => singleUse(TARGETS[kind](server) as never);
 const uploaded = (target: Target, plan = VERIFIED) => runClock(upload(target, DISK, plan)) as Promise<TargetEnd>;
 const failed = (target: Target) => uploaded(target).catch((thrown: unknown) => thrown);
 
