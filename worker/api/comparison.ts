@@ -1,13 +1,11 @@
 // Compares the disks of two images: both are opened in the coordinator of the first one, and their jobs run in one pool.
 
 import type { ImageSession } from '../client-side/image-session.js';
-import type { Pool } from '../client-side/pool.js';
-import { toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
-import type { CompareRequest, ComparisonDone, CrateCompared } from '../messages/coordinator.js';
+import type { ComparisonDone, CrateCompared } from '../messages/coordinator.js';
 import type { CompareOptions, CompareResult, DiskRange, Progress } from '../public/types.js';
-import { type ConversionContext, failureOf } from './conversion-disks.js';
-import { withWorkers } from './conversion-writing.js';
+import type { ConversionContext } from './conversion-disks.js';
+import { withDiskWorkers } from './disk-workers.js';
 import { settleMemory } from './options.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
 
@@ -89,47 +87,33 @@ async function run(
   both: ConversionContext,
   other: ConversionContext,
   { signal, strict = false, firstOnly = false }: Options,
-  listeners: Listeners,
+  { unlocking, done, differing }: Listeners,
 ): Promise<CrateCompared> {
   const { sessions, setup, platform } = both;
   sessions.prepare().catch(() => {});
-  let pool: Pool | undefined;
-  let session: ImageSession | undefined;
-  let beside: ImageSession | undefined;
-  let isHealthy = false;
-  let wasOverdue = false;
-  try {
-    session = await sessions.acquire(signal, listeners.unlocking[0]);
-    beside = await other.sessions.openBeside(session, signal, listeners.unlocking[1]!);
-    pool = sessions.acquirePool(true);
+  const open = async (opened: ImageSession[]) => {
+    const session = await sessions.acquire(signal, unlocking[0]);
+    opened.push(session);
+    opened.push(await other.sessions.openBeside(session, signal, unlocking[1]!));
+  };
+  return withDiskWorkers(both, { open }, signal, async ({ client, operation, disks, ports, workers }) => {
     const request = {
-      ...{ strict, firstOnly, workers: pool.size },
+      ...{ operation, disks, workers, strict, firstOnly },
       memory: settleMemory({}, setup.workers, platform, setup.sources.expect || other.setup.sources.expect),
       shared: sharedFiles(both, other),
-      reportsRanges: listeners.differing !== undefined,
+      reportsRanges: differing !== undefined,
     };
-    const overdue = () => {
-      wasOverdue = true;
-      pool?.overdue();
-    };
-    const compared = await compareIn([session, beside], pool, request, listeners, overdue, signal);
-    for (const { setup } of [both, other]) await setup.sources.confirm(signal);
-    isHealthy = true;
-    return compared;
-  } catch (thrown) {
-    const error = failureOf(both, toDecantError(beside ? beside.explain(toDecantError(thrown)) : thrown));
-    // The pool may be broken: nothing uses it again.
-    if (error.kind === 'internal') pool?.giveUp();
-    // A file that changed while it was read looks damaged: report the change instead.
-    if (error.kind === 'corrupt' || error.kind === 'source')
-      for (const { setup } of [both, other]) await setup.sources.verify();
-    throw error;
-  } finally {
-    pool?.release(isHealthy, wasOverdue);
-    await pool?.ended;
-    await beside?.end();
-    await session?.release();
-  }
+    client.on(`compared:${operation}`, (detail) => done(detail as ComparisonDone));
+    client.on(`differing:${operation}`, (ranges) => differing?.(ranges as Float64Array));
+    try {
+      const compared = await client.callMoving(ports, 'compare', request);
+      for (const { setup } of [both, other]) await setup.sources.confirm(signal);
+      return compared;
+    } finally {
+      client.off(`compared:${operation}`);
+      client.off(`differing:${operation}`);
+    }
+  });
 }
 
 /** The companions that both images have, by their numbers among the sources of each. */
@@ -139,48 +123,4 @@ function sharedFiles(one: ConversionContext, other: ConversionContext): [number,
   return identities(one)
     .map((identity, at): [number, number] => [at, at === 0 ? -1 : others.indexOf(identity, 1)])
     .filter(([_, at]) => at > 0);
-}
-
-/** Compares the disks of the two sessions, which have one coordinator. `overdue` is called if that does not end in time after a cancel. */
-function compareIn(
-  sessions: [ImageSession, ImageSession],
-  pool: Pool,
-  settings: Omit<CompareRequest, 'operation' | 'disks'>,
-  { done, differing = () => {} }: Omit<Listeners, 'unlocking'>,
-  overdue: () => void,
-  signal: AbortSignal,
-): Promise<CrateCompared> {
-  const [session] = sessions;
-  const { client } = session;
-  const work = (operation: number) =>
-    withWorkers(
-      sessions,
-      pool,
-      operation,
-      () => {},
-      async (connections) => {
-        const disks = sessions.map(({ image }, at) => ({
-          image,
-          diskSize: undefined,
-          ranges: undefined,
-          pool: connections[at]!.ports,
-        }));
-        const ports = disks.flatMap(({ pool }) => pool);
-        client.on(`compared:${operation}`, (detail) => done(detail as ComparisonDone));
-        client.on(`differing:${operation}`, (ranges) => differing(ranges as Float64Array));
-        try {
-          return await client.callMoving(ports, 'compare', { ...settings, operation, disks });
-        } finally {
-          client.off(`compared:${operation}`);
-          client.off(`differing:${operation}`);
-        }
-      },
-    );
-  return session.run(signal, work, {
-    overdue: () => {
-      overdue();
-      return true;
-    },
-    isElsewhere: () => pool.reasonOfEnd !== undefined,
-  });
 }
