@@ -13,7 +13,6 @@ import { takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk, openAll } from './open-image.js';
 import { shownInput } from './operands.js';
 import { isFolder, requireFileForOne, requireOtherFiles, requireOutput } from './output-checks.js';
-import type { WaitingLines } from './progress.js';
 import { orUnpacked, type RunContext } from './run-context.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 import { folderFor, type Unpacking, UnpackingReport } from './unpacking.js';
@@ -23,9 +22,9 @@ type OutputMaker = (command: ConvertCommand) => Promise<Output>;
 
 /** Converts what the command names. Returns the exit code. */
 export async function conversion(command: ConvertCommand, context: RunContext): Promise<number> {
-  const { waiting, signal } = context;
+  const { signal } = context;
   await requireOutput(command);
-  waiting.isSilenced = command.quiet;
+  context.waiting.isSilenced = command.quiet;
   let made: Promise<Output> | undefined;
   const output: OutputMaker = (command) => {
     made ??= outputOf(command, signal);
@@ -33,21 +32,15 @@ export async function conversion(command: ConvertCommand, context: RunContext): 
   };
   const unpacking = await unpackingOf(command, output, signal);
   const open = await context.opener(command.image, command.opening, unpacking);
-  return orUnpacked(unpacking, () => convertDisks(command, { open, output, unpacking, waiting, signal }));
-}
-
-/** What a conversion uses besides its arguments. */
-interface ConversionContext {
-  open: OpenDisk;
-  output: OutputMaker;
-  unpacking: Unpacking;
-  waiting: WaitingLines;
-  signal: AbortSignal;
+  return orUnpacked(unpacking, () => convertDisks(command, open, output, unpacking, context));
 }
 
 async function convertDisks(
   command: ConvertCommand,
-  { open, output, unpacking, waiting, signal }: ConversionContext,
+  open: OpenDisk,
+  output: OutputMaker,
+  unpacking: Unpacking,
+  context: RunContext,
 ): Promise<number> {
   const intoFolder = await isFolder(command.output);
   requireFolderForAll(command, intoFolder);
@@ -58,8 +51,8 @@ async function convertDisks(
   const convertEach = async (disks: readonly DiskMember[]) =>
     exitCode(
       intoMachine
-        ? await convertMachine(disks, open, command, await output(command), waiting, signal)
-        : await convertAll(disks, open, command, waiting, signal),
+        ? await convertMachine(disks, open, command, await output(command), context)
+        : await convertAll(disks, open, command, context),
     );
   if ('choice' in opened && !opened.choice.disks.some(({ missing }) => missing)) {
     // The images of an archive are those of one machine only if the archive says so.
@@ -70,7 +63,7 @@ async function convertDisks(
   const image = imageOf(opened);
   try {
     if (isAll) return await convertEach(image.disks);
-    const { isWhole, made, digests } = await convert([image], command, await output(command), waiting, signal);
+    const { isWhole, made, digests } = await convert([image], command, await output(command), context);
     printDigests(digests, [command.image], command.output === STANDARD_OUTPUT);
     if (command.place !== undefined && made) reportNextStep(command.place, [made]);
     if (!isEncrypted(image)) reportNotEncrypted(command);

@@ -17,7 +17,7 @@ import { ARCHIVES, COMPRESSED, endingIn, MACHINES, takesSeveral } from './format
 import { imageOf, type OpenDisk } from './open-image.js';
 import { requireNoneOf, requireOutput } from './output-checks.js';
 import { report } from './printing.js';
-import type { WaitingLines } from './progress.js';
+import type { RunContext } from './run-context.js';
 import { STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
 
 /** Fails with `usage` for `--disk all` unless the output is a folder, or a file that may have several disks. */
@@ -37,8 +37,7 @@ export async function convertAll(
   disks: readonly DiskMember[],
   open: OpenDisk,
   command: ConvertCommand,
-  waiting: WaitingLines,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<boolean> {
   const outputs: string[] = [];
   const made: string[] = [];
@@ -57,7 +56,7 @@ export async function convertAll(
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
         await requireNoneOf(output, outputs);
-        const converted = await convert([image], { ...command, output }, output, waiting, signal);
+        const converted = await convert([image], { ...command, output }, output, context);
         printDigests(converted.digests, [name], false);
         isWhole &&= converted.isWhole;
         if (converted.made) forPlace.push(converted.made);
@@ -85,8 +84,7 @@ export async function convertMachine(
   open: OpenDisk,
   command: ConvertCommand,
   output: Output,
-  waiting: WaitingLines,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<boolean> {
   const images: AnyImage[] = [];
   try {
@@ -98,7 +96,7 @@ export async function convertMachine(
         });
       images.push(image);
     }
-    const { isWhole, made, digests } = await convert(images, command, output, waiting, signal);
+    const { isWhole, made, digests } = await convert(images, command, output, context);
     const names = disks.map(({ name }) => name);
     printDigests(digests, names, command.output === STANDARD_OUTPUT);
     if (command.place !== undefined && made) reportNextStep(command.place, [made]);

@@ -14,7 +14,8 @@ import { type ConvertCommand, optionsFor } from './command-output.js';
 import { reportTime } from './digest-text.js';
 import { shownInput } from './operands.js';
 import { report, reportLost, reportUnlisted } from './printing.js';
-import { progressLine, type WaitingLines } from './progress.js';
+import { progressLine } from './progress.js';
+import type { RunContext } from './run-context.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 
 /** A conversion that is complete. */
@@ -32,10 +33,9 @@ export async function convert(
   images: AnyImage[],
   command: ConvertCommand,
   output: Output,
-  waiting: WaitingLines,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<Converted> {
-  const result = await run(images, command, output, waiting, signal);
+  const result = await run(images, command, output, context);
   const isWhole = result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
   const { digests = result.digest ? [result.digest] : [] } = result;
   if (command.quiet) return { isWhole, digests, made: undefined };
@@ -44,7 +44,7 @@ export async function convert(
   if (command.place === undefined) return { isWhole, digests, made: undefined };
   const refusal = placeRefusal(placeNamed(command.place), result);
   if (refusal) report(refusal.message);
-  return { isWhole, digests, made: await madeDisk(images[0]!, command, result, signal) };
+  return { isWhole, digests, made: await madeDisk(images[0]!, command, result, context) };
 }
 
 /** Whether a layer of the image is encrypted. */
@@ -61,8 +61,7 @@ async function run(
   images: AnyImage[],
   command: ConvertCommand,
   output: Output,
-  waiting: WaitingLines,
-  signal: AbortSignal,
+  { waiting, signal }: RunContext,
 ): Promise<ConvertResult> {
   const [image, ...disks] = images as [AnyImage, ...AnyImage[]];
   const large = images.flatMap(({ info }) => info.safety.filter(({ code }) => code === 'large-window'));
@@ -162,7 +161,7 @@ async function madeDisk(
   image: AnyImage,
   { output, format }: ConvertCommand,
   { virtualSize, outputSize }: ConvertResult,
-  signal: AbortSignal,
+  { signal }: RunContext,
 ): Promise<MadeDisk | undefined> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return undefined;
   const { machine, hardware, virtualSize: sizeOfImage } = image.info;
