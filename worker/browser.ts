@@ -1,7 +1,7 @@
 // The package in browsers. Importing it has no effects.
 
 import { browser, http } from './api/browser-platform.js';
-import { disposeOfAll, openImageOn } from './api/opening.js';
+import { openImageOn } from './api/opening.js';
 import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
@@ -11,21 +11,9 @@ import { sweepStorage } from './targets/browser/storage.js';
 import { listLeftovers } from './targets/browser/stored-output.js';
 
 export { configure } from './api/browser-files.js';
-export { inputExtensions } from './api/input-extensions.js';
+export * from './api/exports.js';
 export { targets } from './api/page-targets.js';
-export {
-  DecantError,
-  type DecantErrorOptions,
-  type ErrorKind,
-  type Failure,
-  type FailureName,
-  type Fields,
-} from './errors/errors.js';
-export { shownMessage, shownText } from './errors/shown.js';
-export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';
-export { RequestLimit } from './http/request-limit.js';
 export type * from './public/types.browser.js';
-export type * from './public/types.js';
 
 /**
  * Opens an image: recognises its format and reads its headers. Resolves to a `DiskImage`, or to a `StreamedImage` if it can only
@@ -62,12 +50,6 @@ export const splitFiles = (names: readonly string[]): Promise<number[][]> => fin
  * with `source` if the file cannot be read.
  */
 export const sha256 = (file: Blob, options?: Sha256Options): Promise<string> => digest(browser, file, options);
-
-/**
- * Closes all images and ends all workers, which frees their memory. Operations under way fail. The package can be used again
- * afterwards.
- */
-export const dispose = (): Promise<void> => disposeOfAll();
 
 /**
  * Lists the parts of disks that conversions with `resume` left in the browser's storage, without those that a conversion is

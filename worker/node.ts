@@ -1,27 +1,15 @@
 // The package in Node. Importing it has no effects.
 
 import { http, node } from './api/node-platform.js';
-import { disposeOfAll, openImageOn } from './api/opening.js';
+import { openImageOn } from './api/opening.js';
 import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { PrepareOptions, Sha256Options, Source } from './public/types.js';
 import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.node.js';
 import { openServerFile } from './sources/inputs.js';
 
-export { inputExtensions } from './api/input-extensions.js';
+export * from './api/exports.js';
 export { configure } from './api/node-files.js';
-export {
-  DecantError,
-  type DecantErrorOptions,
-  type ErrorKind,
-  type Failure,
-  type FailureName,
-  type Fields,
-} from './errors/errors.js';
-export { shownMessage, shownText } from './errors/shown.js';
-export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';
-export { RequestLimit } from './http/request-limit.js';
-export type * from './public/types.js';
 export type * from './public/types.node.js';
 
 /**
@@ -59,12 +47,6 @@ export const splitFiles = (names: readonly string[]): Promise<number[][]> => fin
  * with `source` if the file cannot be read.
  */
 export const sha256 = (file: Blob, options?: Sha256Options): Promise<string> => digest(node, file, options);
-
-/**
- * Closes all images and ends all workers, which frees their memory. Operations under way fail. The package can be used again
- * afterwards.
- */
-export const dispose = (): Promise<void> => disposeOfAll();
 
 /** Lists the kinds of targets. Node has all of its kinds everywhere. */
 export const targets = async (): Promise<TargetKind[]> => [{ name: 'path' }, { name: 'stream' }, { name: 'target' }];
