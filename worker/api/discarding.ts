@@ -2,7 +2,7 @@
 
 import type { ImageSetup } from '../client-side/image-session.js';
 import { cancelled, DecantError, type ErrorKind, toDecantError } from '../errors/errors.js';
-import { anyOf, withListener } from '../errors/signals.js';
+import { anyOf, succeeds, withListener } from '../errors/signals.js';
 import type { SettledOptions } from '../public/caller-types.js';
 import type { ConvertResult, Progress } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
@@ -66,13 +66,8 @@ async function discarded(
 ): Promise<DecantError> {
   const reason = target.explain?.(cause) ?? cause;
   const error = reason.kind === 'cancelled' ? cancelled('The conversion', signal) : (target.failure ?? reason);
-  const isUnchanged = () =>
-    sources.verify().then(
-      () => true,
-      () => false,
-    );
   const isWrong = saysWrong(error);
-  const keep = resume === true && RESUMABLE.includes(error.kind) && !isWrong && (await isUnchanged());
+  const keep = resume === true && RESUMABLE.includes(error.kind) && !isWrong && (await succeeds(sources.verify()));
   const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
   return left instanceof DecantError ? withLeft(error, left) : error;
 }

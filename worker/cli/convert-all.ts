@@ -6,6 +6,7 @@ import { localPath } from '../api/node-path.js';
 import { DecantError, type DiskMember, toDecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
+import { succeeds } from '../errors/signals.js';
 import { addressOf, isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import type { MadeDisk } from '../public/types.places.js';
@@ -118,10 +119,7 @@ export function failureOfDisk(cause: unknown, name: string, at: number, count: n
 /** Removes `folder` if it is empty, and those around it up to `outermost`. */
 async function removeEmpty(folder: string, outermost: string): Promise<void> {
   // A folder with files stays.
-  const isRemoved = await rmdir(folder).then(
-    () => true,
-    () => false,
-  );
+  const isRemoved = await succeeds(rmdir(folder));
   if (isRemoved && folder !== outermost) await removeEmpty(dirname(folder), outermost);
 }
 

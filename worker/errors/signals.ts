@@ -52,6 +52,13 @@ export async function withListener<T, R>(
   }
 }
 
+/** Resolves to whether `work` resolves. Never rejects. */
+export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
 /** Settles like `work`, or like a call of `late` after `time` milliseconds. */
 export async function within<T, L>(time: number, work: Promise<T>, late: () => L): Promise<T | L> {
   let timer: ReturnType<typeof setTimeout> | undefined;

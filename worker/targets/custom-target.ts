@@ -1,7 +1,7 @@
 // Custom targets: a coordinator sends the output to the calling side, which writes it.
 
 import { cancelled, customTargetError, DecantError, orCancelled, orTargetError } from '../errors/errors.js';
-import { within } from '../errors/signals.js';
+import { succeeds, within } from '../errors/signals.js';
 import { isObject } from '../errors/values.js';
 import { type Digested, MAKES_BODIES, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
@@ -140,10 +140,7 @@ export class CustomTarget implements OutputTarget {
     if (signal.aborted) throw cancelled();
     const closing = this.#close();
     // Tracked even after a cancel: a closed target must not be aborted.
-    const closed = closing.then(
-      () => true,
-      () => false,
-    );
+    const closed = succeeds(closing);
     try {
       await this.#callOrCancel(signal, () => closing);
     } catch (thrown) {

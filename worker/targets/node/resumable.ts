@@ -3,6 +3,7 @@
 import { type BigIntStats, close, constants, ftruncate, open } from 'node:fs';
 import { lstat, rename, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { succeeds } from '../../errors/signals.js';
 import type { SavedProgress } from '../../public/types.js';
 import type { ResumePoint } from '../output-target.js';
 import { isOwnedByUser, isUseless, Journal, journalOf, readJournal } from './journal.js';
@@ -137,8 +138,5 @@ async function isMoved(left: Buffer, path: Buffer, made: BigIntStats): Promise<b
 /** Renames the file and its journal. */
 async function isRenamed(left: Buffer, path: Buffer, made: BigIntStats): Promise<boolean> {
   if (!(await isMoved(left, path, made))) return false;
-  return rename(journalOf(left), journalOf(path)).then(
-    () => true,
-    () => false,
-  );
+  return succeeds(rename(journalOf(left), journalOf(path)));
 }
