@@ -1,5 +1,7 @@
 // The SHA-256 of disks, for the crate (`crate/src/js/workers/disk_hasher.rs`): of their bytes in ascending order, zeros too.
 
+import { nextTask } from '../errors/signals.js';
+
 /** An incremental SHA-256. */
 export interface Hash {
   add(bytes: Uint8Array): void;
@@ -47,14 +49,7 @@ export class DiskHasher {
   /** Lets the worker handle its messages, if it is time. */
   async #rest(): Promise<void> {
     if (performance.now() - this.#turnBegan < TURN_MS) return;
-    await new Promise<void>((resolve) => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        resolve();
-      };
-      port2.postMessage(0);
-    });
+    await nextTask();
     this.#turnBegan = performance.now();
   }
 }
