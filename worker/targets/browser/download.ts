@@ -3,9 +3,8 @@
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
-import type { Notice, SavedProgress } from '../../public/types.js';
-import type { OpenedSource } from '../../sources/opened-source.js';
-import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
+import type { Notice } from '../../public/types.js';
+import type { OutputTarget, Sizes } from '../output-target.js';
 import { copyExpiry } from './copy-lifetime.js';
 import { mayDownload } from './frame.js';
 import type { TemporaryFile } from './storage.js';
@@ -24,10 +23,7 @@ export function downloadRefusal(): DecantError | undefined {
   return new DecantError('usage', reason, { code: 'sandboxed-downloads' });
 }
 
-export class DownloadTarget implements OutputTarget {
-  readonly resumes = true;
-  readonly readsBack = 'before';
-  readonly #output: StoredOutput;
+export class DownloadTarget extends StoredOutput implements OutputTarget {
   copy: Blob | undefined;
   copyExpires: Date | undefined;
 
@@ -37,7 +33,7 @@ export class DownloadTarget implements OutputTarget {
     image?: string,
   ) {
     // Without the name, which matters only at the end: a resumed download may have another name.
-    this.#output = new StoredOutput(DOWNLOAD, image);
+    super(DOWNLOAD, image);
     const refusal = downloadRefusal();
     if (refusal) throw refusal;
     if (typeof name !== 'string' || name === '') throw new DecantError('usage', 'A download needs a name');
@@ -50,38 +46,22 @@ export class DownloadTarget implements OutputTarget {
     return [{ code: 'download-unconfirmed', fields: {}, message }];
   }
 
-  get resumePoint(): ResumePoint | undefined {
-    return this.#output.resumePoint;
-  }
-
-  prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
-    return this.#output.prepare(sizes, signal, identity, false);
+  override prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+    return super.prepare(sizes, signal, identity, false);
   }
 
   async commit(size: number): Promise<void> {
-    const file = await this.#output.whole(size);
-    const { file: copy } = this.#output;
+    const file = await this.whole(size);
+    const { file: copy } = this;
     await copy.removeJournal();
     const link = document.createElement('a');
     this.copy = file.slice(0, size, TYPE);
     link.href = URL.createObjectURL(this.copy);
     link.download = this.name;
     link.click();
-    await this.#output.removeOthers();
+    await this.removeOthers();
     this.copyExpires = copyExpiry(size);
     setTimeout(() => void giveBack(copy, link.href), this.copyExpires.getTime() - Date.now());
-  }
-
-  readBack(size: number): Promise<OpenedSource> {
-    return this.#output.readBack(size);
-  }
-
-  discard(reason: DecantError, keep: boolean): Promise<void> {
-    return this.#output.discard(reason, keep);
-  }
-
-  savedProgress(identity: string): Promise<SavedProgress> {
-    return this.#output.savedProgress(identity);
   }
 }
 

@@ -3,18 +3,14 @@
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import { FOLDER } from '../../messages/messages.js';
-import type { SavedProgress } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput } from '../claims.js';
-import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
+import type { OutputTarget, Sizes } from '../output-target.js';
 import { refuseSources, unlessMissing } from './entries.js';
 import { storageRoot } from './storage.js';
 import { StoredOutput } from './stored-output.js';
 
-export class OpfsTarget implements OutputTarget {
-  readonly resumes = true;
-  readonly readsBack = 'before';
-  readonly #output: StoredOutput;
+export class OpfsTarget extends StoredOutput implements OutputTarget {
   /** The existing file at the start, which may be replaced. */
   #before: File | undefined;
   readonly #folders: string[];
@@ -31,24 +27,19 @@ export class OpfsTarget implements OutputTarget {
     if (names.some((name) => ['', '.', '..'].includes(name)) || names[0] === FOLDER) {
       throw new DecantError('usage', `'${path}' is not a valid file name in the browser's storage`);
     }
+    super(`opfs:${path}`, sources[0]?.name);
     this.#name = names.pop()!;
     this.#folders = names;
-    this.#output = new StoredOutput(`opfs:${path}`, sources[0]?.name);
   }
 
-  get resumePoint(): ResumePoint | undefined {
-    return this.#output.resumePoint;
-  }
-
-  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+  override async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     this.#release = claimOutput(`'${this.path}'`, [`opfs:${this.path}`]);
     await this.#refuse();
-    return this.#output.prepare(sizes, signal, identity, identity === undefined);
+    return super.prepare(sizes, signal, identity, identity === undefined);
   }
 
   async commit(size: number): Promise<void> {
-    await this.#output.whole(size);
-    const { file } = this.#output;
+    await this.whole(size);
     let folder = await storageRoot();
     for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
     // The lock makes the check and the move atomic among conversions to the same name.
@@ -60,26 +51,18 @@ export class OpfsTarget implements OutputTarget {
           code: 'target-changed',
         });
       }
-      await file.moveTo(folder, this.#name);
+      await this.file.moveTo(folder, this.#name);
     });
-    await this.#output.removeOthers();
+    await this.removeOthers();
     this.#release();
   }
 
-  readBack(size: number): Promise<OpenedSource> {
-    return this.#output.readBack(size);
-  }
-
-  async discard(reason: DecantError, keep: boolean): Promise<void> {
+  override async discard(reason: DecantError, keep: boolean): Promise<void> {
     try {
-      await this.#output.discard(reason, keep);
+      await super.discard(reason, keep);
     } finally {
       this.#release();
     }
-  }
-
-  savedProgress(identity: string): Promise<SavedProgress> {
-    return this.#output.savedProgress(identity);
   }
 
   /** Fails early if the output is a source, is a folder, or has a file as its folder. */

@@ -30,6 +30,8 @@ interface Remains {
 }
 
 export class StoredOutput {
+  readonly resumes = true;
+  readonly readsBack = 'before';
   #file: TemporaryFile | undefined;
   /** The head of its journal, if it has one. */
   #journalHead: string | undefined;
