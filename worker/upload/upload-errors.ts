@@ -33,19 +33,13 @@ export function completedAt(address: string | undefined, doubt?: string): Decant
     doubt === undefined
       ? `the object stays ${shownAddress(address)}: the server had completed it`
       : `the object may stay ${shownAddress(address)}: the server may have completed it (${doubt})`;
-  return new DecantError('target', sentence, {
-    code: 'object-completed',
-    fields: fieldsOf('object-completed', address),
-  });
+  return objectError('object-completed', address, sentence);
 }
 
 /** The object may still appear at `address`, because of `reason`. */
 export function mayAppearAt(address: string | undefined, reason: string): DecantError {
   const sentence = `the object may still appear ${shownAddress(address)}: the server had received everything, but ${reason}`;
-  return new DecantError('target', sentence, {
-    code: 'object-completed',
-    fields: fieldsOf('object-completed', address),
-  });
+  return objectError('object-completed', address, sentence);
 }
 
 /** The bytes that the server has stored cannot be compared with those that were sent. */
@@ -55,11 +49,12 @@ export const NOT_VERIFIABLE =
 /** The existing object at `address` was overwritten in part; with `perhaps`, the server has not confirmed any of it. */
 export function overwrittenAt(address: string | undefined, perhaps: boolean): DecantError {
   const sentence = `the object ${shownAddress(address)} ${perhaps ? 'may have been' : 'was'} overwritten in part`;
-  return new DecantError('target', sentence, {
-    code: 'object-overwritten',
-    fields: fieldsOf('object-overwritten', address),
-  });
+  return objectError('object-overwritten', address, sentence);
 }
+
+/** The error `code` about the object at `address`. */
+const objectError = (code: string, address: string | undefined, sentence: string): DecantError =>
+  new DecantError('target', sentence, { code, fields: fieldsOf(code, address) });
 
 /** The fields of the error of a conversion, which has the code of its reason. */
 const fieldsOf = (leftCode: string, address: string | undefined): Fields => ({
