@@ -46,6 +46,8 @@ function coordinatorMethods(
   const conversions = new Conversions(host, report, loadCrypt);
   const partWorkers = new PartWorkers(report);
 
+  const imageOf = (image: number) => images.get(image)!.image;
+
   function openSource(spec: SourceSpec) {
     if ('stream' in spec) return new PortStream(spec.stream);
     return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec, false);
@@ -79,6 +81,7 @@ function coordinatorMethods(
     return map;
   }
 
+  /** Ends a map. A step under way is completed first. */
   async function endMap(map: number): Promise<void> {
     const pass = maps.get(map);
     maps.delete(map);
@@ -138,7 +141,7 @@ function coordinatorMethods(
 
     /** Unlocks the first locked layer. Resolves to the remaining needs of the image. */
     async unlock({ operation, image, password, assume }: UnlockRequest): Promise<Info['needs']> {
-      const { image: crateImage } = images.get(image)!;
+      const crateImage = imageOf(image);
       const progress = (share: number) => report(`unlocking:${operation}`, share);
       try {
         await cancellable(operation, (cancel) => crateImage.unlock(password, assume, progress, cancel));
@@ -160,16 +163,16 @@ function coordinatorMethods(
       more: number[],
     ): OutputFormat {
       const sizes = Float64Array.from(more);
-      return images.get(image)!.image.output(format, formatOptions, diskSize, sizes) as OutputFormat;
+      return imageOf(image).output(format, formatOptions, diskSize, sizes) as OutputFormat;
     },
 
     map(image: number): number {
-      return beginMap(image, images.get(image)!.image.map());
+      return beginMap(image, imageOf(image).map());
     },
 
     /** Starts a map of the extents, also of a locked image. */
     layout(image: number): number {
-      return beginMap(image, images.get(image)!.image.layout());
+      return beginMap(image, imageOf(image).layout());
     },
 
     async nextExtents(operation: number, map: number): Promise<CrateExtent[] | undefined> {
@@ -178,15 +181,11 @@ function coordinatorMethods(
       return (await pass.step) as CrateExtent[] | undefined;
     },
 
-    /** Ends a map. A step under way is completed first. */
-    async endMap(map: number): Promise<void> {
-      await endMap(map);
-    },
+    endMap,
 
     /** Examines the tables. Resolves to undefined for a streamed image. */
     async examine({ operation, image, deep }: ExamineRequest): Promise<Examined | undefined> {
-      const { image: crateImage } = images.get(image)!;
-      return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
+      return cancellable(operation, (cancel) => imageOf(image).examine(deep, cancel));
     },
 
     /** Compares two disks. Its events are `compared:OPERATION` and `differing:OPERATION`. */
@@ -199,27 +198,23 @@ function coordinatorMethods(
 
     /** Measures an output from the tables of the image. */
     async measure({ operation, image, format, formatOptions, size }: MeasureRequest): Promise<MeasureResult> {
-      const { image: crateImage } = images.get(image)!;
-      return cancellable(operation, (cancel) => crateImage.measure(format, formatOptions, size, cancel));
+      return cancellable(operation, (cancel) => imageOf(image).measure(format, formatOptions, size, cancel));
     },
 
     /** Checks the structures of the image's file, and reports `checking:OPERATION`. Resolves to undefined for a streamed image. */
     async checkFile(operation: number, image: number): Promise<FileCheck | undefined> {
-      const { image: crateImage } = images.get(image)!;
       const progress = (share: number) => report(`checking:${operation}`, share);
-      return cancellable(operation, (cancel) => crateImage.checkFile(progress, cancel));
+      return cancellable(operation, (cancel) => imageOf(image).checkFile(progress, cancel));
     },
 
     /** The size of a streamed disk in bytes, if its container states it. */
     async statedSize(operation: number, image: number): Promise<number | undefined> {
-      const { image: crateImage } = images.get(image)!;
-      return cancellable(operation, (cancel) => crateImage.statedSize(cancel));
+      return cancellable(operation, (cancel) => imageOf(image).statedSize(cancel));
     },
 
     /** Reads a range of the disk. */
     async read({ operation, image, offset, length }: ReadRequest): Promise<Moved<Uint8Array<ArrayBuffer>>> {
-      const { image: crateImage } = images.get(image)!;
-      const bytes = await cancellable(operation, (cancel) => crateImage.read(offset, length, cancel));
+      const bytes = await cancellable(operation, (cancel) => imageOf(image).read(offset, length, cancel));
       return new Moved(bytes as Uint8Array<ArrayBuffer>, [bytes.buffer as ArrayBuffer]);
     },
 
