@@ -61,9 +61,13 @@ export interface DiskOfMachine {
   stated: StatedDisk;
 }
 
-export interface UnlockRequest {
+/** An operation on one image. */
+interface ImageRequest {
   operation: number;
   image: number;
+}
+
+export interface UnlockRequest extends ImageRequest {
   /** Wiped by the coordinator. */
   password: Uint8Array;
   assume: boolean;
@@ -122,15 +126,11 @@ export interface Examined {
   checked: number;
 }
 
-export interface ExamineRequest {
-  operation: number;
-  image: number;
+export interface ExamineRequest extends ImageRequest {
   deep: boolean;
 }
 
-export interface MeasureRequest {
-  operation: number;
-  image: number;
+export interface MeasureRequest extends ImageRequest {
   format: string;
   formatOptions: Record<string, string>;
   /** The size that the disk gets in bytes, if not that of the image. */
@@ -168,9 +168,7 @@ export interface ComparisonDone {
   offset: number | undefined;
 }
 
-export interface ReadRequest {
-  operation: number;
-  image: number;
+export interface ReadRequest extends ImageRequest {
   offset: number;
   length: number;
 }
