@@ -2,7 +2,7 @@
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
-import { checkReadable, checkTypes } from '../errors/argument-checks.js';
+import { checkReadable } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
@@ -44,7 +44,6 @@ import {
   checkCall,
   checkConversion,
   checkFileOptions,
-  checkMeasurement,
   checkSpooled,
   settleFormatOptions,
   settleSize,
@@ -180,7 +179,6 @@ export class OpenImage {
   async compare(image: CommonImage, options: CompareOptions = {}): Promise<CompareResult> {
     this.#requireOpen();
     checkCall('compare', options);
-    checkTypes(options, 'boolean', ['firstOnly', 'strict']);
     const other = otherDisk(image, 'the other image');
     const signal = anyOf([this.#until(options.signal), other.closing]);
     const { compareImages } = await this.#use(orCancelled(signal, loadComparisons()), COMPARING, signal);
@@ -193,7 +191,7 @@ export class OpenImage {
 
   async measure(options: MeasureOptions = {}): Promise<MeasureResult> {
     this.#requireOpen();
-    checkMeasurement(options);
+    checkCall('measure', options);
     const { format = 'raw' } = options;
     const [formatOptions, { size }] = [settleFormatOptions(options), settleSize(options)];
     const signal = this.#until(options.signal);
@@ -212,7 +210,6 @@ export class OpenImage {
     this.#requireOpen();
     checkCall('check', options);
     const { deep = false } = options;
-    checkTypes(options, 'boolean', ['deep']);
     return withProgress(options.onProgress, (report) => {
       // Each counts half: all tables of the chain, whose examination reports no progress, and the structures of the file.
       const onProgress = (share: number) => report({ phase: 'checking', fraction: (1 + share) / 2 });
@@ -240,7 +237,6 @@ export class OpenImage {
   async digest(options: DigestOptions = {}): Promise<DiskDigest | TreeDigest> {
     this.#requireOpen();
     checkCall('digest', options);
-    checkTypes(options, 'boolean', ['tree']);
     const signal = this.#until(options.signal);
     const { digestOf } = await this.#use(orCancelled(signal, loadDigests()), DIGESTING, signal);
     const memory = this.sessions.opened.isInPlace && { memory: MEMORY_IN_PLACE };

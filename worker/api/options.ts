@@ -6,8 +6,10 @@ import {
   checkSignal,
   checkTypes,
   namesOf,
+  type OptionType,
   orUsageError,
   shownValue,
+  type TypesOf,
 } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
 import { checkLimit } from '../http/request-limit.js';
@@ -55,61 +57,68 @@ const READ_AHEAD = 32 * MIB;
 /** The default maximum: reads and writes go through one process of the browser. */
 const DEFAULT_WORKERS = 8;
 
-/** The options of each call. */
-const NAMES = {
-  open: namesOf<OpenOptions>({
-    allowUrl: true,
-    assumePassword: true,
-    checkManifest: true,
+/** The options of each call, with the types of those that have a single one. */
+const OPTIONS = {
+  open: {
+    allowUrl: 'function',
+    assumePassword: 'boolean',
+    checkManifest: 'boolean',
     companions: true,
     disk: true,
     engine: true,
-    fetch: true,
-    forceParent: true,
+    fetch: 'function',
+    forceParent: 'boolean',
     headers: true,
-    inputFormat: true,
+    inputFormat: 'string',
     limit: true,
-    name: true,
-    onWaiting: true,
+    name: 'string',
+    onWaiting: 'function',
     password: true,
-    salvage: true,
-    onProgress: true,
+    salvage: 'boolean',
+    onProgress: 'function',
     signal: true,
-    snapshot: true,
+    snapshot: 'string',
     spool: true,
-    unpack: true,
+    unpack: 'boolean',
     workers: true,
-  }),
-  prepare: namesOf<PrepareOptions>({ engine: true, workers: true, size: true }),
-  targets: namesOf<TargetsOptions>({ size: true }),
-  unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
-  map: namesOf<MapOptions>({ signal: true }),
-  check: namesOf<CheckOptions>({ deep: true, onProgress: true, signal: true }),
-  compare: namesOf<CompareOptions>({ firstOnly: true, onProgress: true, onRanges: true, signal: true, strict: true }),
-  measure: namesOf<MeasureOptions>({ format: true, formatOptions: true, signal: true, size: true }),
-  digest: namesOf<DigestOptions>({ onProgress: true, signal: true, tree: true }),
-  sha256: namesOf<Sha256Options>({ onProgress: true, signal: true }),
-  read: namesOf<ReadOptions>({ signal: true }),
-  readable: namesOf<ReadableOptions>({ length: true, offset: true, signal: true }),
-  convert: namesOf<CommonConvertOptions>({
-    digest: true,
+  } satisfies TypesOf<OpenOptions>,
+  prepare: { engine: true, workers: true, size: true } satisfies TypesOf<PrepareOptions>,
+  targets: { size: true } satisfies TypesOf<TargetsOptions>,
+  unlock: { onProgress: 'function', signal: true } satisfies TypesOf<UnlockOptions>,
+  map: { signal: true } satisfies TypesOf<MapOptions>,
+  check: { deep: 'boolean', onProgress: 'function', signal: true } satisfies TypesOf<CheckOptions>,
+  compare: {
+    firstOnly: 'boolean',
+    onProgress: 'function',
+    onRanges: 'function',
+    signal: true,
+    strict: 'boolean',
+  } satisfies TypesOf<CompareOptions>,
+  measure: { format: 'string', formatOptions: true, signal: true, size: true } satisfies TypesOf<MeasureOptions>,
+  digest: { onProgress: 'function', signal: true, tree: 'boolean' } satisfies TypesOf<DigestOptions>,
+  sha256: { onProgress: 'function', signal: true } satisfies TypesOf<Sha256Options>,
+  read: { signal: true } satisfies TypesOf<ReadOptions>,
+  readable: { length: true, offset: true, signal: true } satisfies TypesOf<ReadableOptions>,
+  convert: {
+    digest: 'boolean',
     disks: true,
-    fixGpt: true,
+    fixGpt: 'boolean',
+    // An unknown one has its own code.
     for: true,
-    format: true,
+    format: 'string',
     formatOptions: true,
     memory: true,
-    onProgress: true,
-    resume: true,
-    sha256: true,
+    onProgress: 'function',
+    resume: 'boolean',
+    sha256: 'boolean',
     size: true,
-    twoPass: true,
+    twoPass: 'boolean',
     signal: true,
-    verify: true,
-  }),
+    verify: 'boolean',
+  } satisfies TypesOf<CommonConvertOptions>,
 };
 
-type CallName = keyof typeof NAMES;
+type CallName = keyof typeof OPTIONS;
 
 const CONFIGURATION = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
 
@@ -134,17 +143,18 @@ export function checkObject(name: string, options: unknown): void {
 }
 
 /**
- * Throws `usage` unless `options` is an object with no options but those of `call` and `more`, and its `signal` and listeners, if
- * given, are an AbortSignal and functions.
+ * Throws `usage` unless `options` is an object with no options but those of `call` and `more`, and those have the types in
+ * {@link OPTIONS}.
  */
 export function checkCall(call: CallName, options: object, more: readonly string[] = []): void {
   checkReadable('the options', options);
   checkObject('options', options);
-  checkNames(call, options, [...NAMES[call], ...more]);
+  const types: Record<string, OptionType | true> = OPTIONS[call];
+  checkNames(call, options, [...Object.keys(types), ...more]);
   const { signal } = options as { signal?: unknown };
   checkSignal(signal);
-  const listeners = options as { onProgress?: unknown; onRanges?: unknown; onWaiting?: unknown };
-  checkTypes(listeners, 'function', ['onProgress', 'onRanges', 'onWaiting']);
+  for (const [name, type] of Object.entries(types))
+    if (type !== true) checkTypes(options as Record<string, unknown>, type, [name]);
 }
 
 /** Checks the argument of `configure`. Throws `usage`. */
@@ -157,9 +167,6 @@ export function checkConfiguration(changes: Partial<Record<keyof Configuration, 
 /** Checks the types of options, for callers without TypeScript. Throws `usage`. */
 export function checkOpening(options: OpenOptions): void {
   checkCall('open', options);
-  checkTypes(options, 'string', ['inputFormat', 'name', 'snapshot']);
-  checkTypes(options, 'boolean', ['assumePassword', 'checkManifest', 'forceParent', 'salvage', 'unpack']);
-  checkTypes(options, 'function', ['allowUrl', 'fetch']);
   const disk: unknown = options.disk;
   if (disk !== undefined && typeof disk !== 'string' && !(Number.isSafeInteger(disk) && (disk as number) > 0)) {
     throw new DecantError('usage', "'disk' must be a string or a whole number from 1");
@@ -178,27 +185,15 @@ export function checkOpening(options: OpenOptions): void {
 /** Returns a copy of the options of `open`, also of those that `options` inherits. */
 export function copyOfOpening(options: OpenOptions): OpenOptions {
   const given = options as Record<string, unknown>;
-  return Object.fromEntries(NAMES.open.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]));
+  const names = Object.keys(OPTIONS.open).filter((name) => given[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, given[name]]));
 }
 
 /** Checks the options of a conversion to `output`; `more` are those of the platform. Throws `usage`. */
 export function checkConversion(output: Output, options: ConvertOptions, more: readonly string[]): void {
   checkCall('convert', options, more);
   checkReadable('the output', output);
-  // An unknown `for` has its own code.
-  checkTypes(options, 'string', ['format']);
-  checkTypes(options, 'boolean', [
-    'bmap',
-    'digest',
-    'existing',
-    'fixGpt',
-    'resume',
-    'sha256',
-    'sparse',
-    'sync',
-    'twoPass',
-    'verify',
-  ]);
+  checkTypes(options, 'boolean', ['bmap', 'existing', 'sparse', 'sync']);
   const { bmap, disks = [], format = options.for === undefined ? 'raw' : undefined } = options;
   if (bmap && format !== 'raw') throw new DecantError('usage', "'bmap' needs a raw disk as the output (format 'raw')");
   if (options.digest && options.resume) {
@@ -209,12 +204,6 @@ export function checkConversion(output: Output, options: ConvertOptions, more: r
   if (!Array.isArray(disks)) throw new DecantError('usage', "'disks' must be an array");
   if (disks.length > 0 && options.size !== undefined)
     throw new DecantError('usage', "'size' is for one disk: leave out 'disks', or state one disk (--disk)");
-}
-
-/** Checks the options of a measurement. Throws `usage`. */
-export function checkMeasurement(options: MeasureOptions): void {
-  checkCall('measure', options);
-  checkTypes(options, 'string', ['format']);
 }
 
 /** The options of an output format as the core takes them: texts by name, such as `on` for `true`. Throws `usage` for other values. */

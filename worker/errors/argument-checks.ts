@@ -27,12 +27,11 @@ export function checkSignal(signal: unknown): asserts signal is AbortSignal | nu
   }
 }
 
+/** The type of an option, as `typeof` returns it. */
+export type OptionType = 'boolean' | 'function' | 'string';
+
 /** Throws `usage` unless the options `names` of `options` are of `type`, or missing. */
-export function checkTypes<T extends object>(
-  options: T,
-  type: 'boolean' | 'function' | 'string',
-  names: readonly (keyof T & string)[],
-): void {
+export function checkTypes<T extends object>(options: T, type: OptionType, names: readonly (keyof T & string)[]): void {
   const wanted = { boolean: 'true or false', function: 'a function', string: 'a string' }[type];
   for (const name of names) {
     const value: unknown = options[name];
@@ -41,6 +40,9 @@ export function checkTypes<T extends object>(
 }
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
+
+/** The types of the options `T`; `true` for one that is checked elsewhere. */
+export type TypesOf<T extends object> = Record<KeysOf<T>, OptionType | true>;
 
 /** The names of the options `T`. TypeScript checks that `names` is complete and has no others. */
 /* @__NO_SIDE_EFFECTS__ */
