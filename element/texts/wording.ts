@@ -1,4 +1,6 @@
-// How texts are worded: sizes and times in a language, and sentences made of messages of the package and of the page.
+// How texts are worded: sizes and times in a language, lists, and sentences made of messages of the package and of the page.
+
+import { shownText } from 'decant';
 
 /** The least room in the private storage that is stated as a number, in bytes. */
 export const LEAST_ROOM = 1e6;
@@ -67,6 +69,15 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
 }
 
 export type Units = ReturnType<typeof unitsOf>;
+
+/** Lists `names`; of more than five, the first four and `others`, which says how many more there are. */
+export const listOf = (names: readonly string[], others: (more: number) => string): string =>
+  names.length > 5
+    ? `${names.slice(0, 4).map(shownText).join(', ')} ${others(names.length - 4)}`
+    : names.map(shownText).join(', ');
+
+/** The parts that are there, with commas between them. */
+export const commaSeparated = (...parts: unknown[]): string => parts.filter(Boolean).join(', ');
 
 /** A part in English, between Unicode isolates. Names cannot contain isolates, since names are escaped. */
 const ISOLATED = /\u2066([^\u2069]*)\u2069/;

@@ -52,10 +52,9 @@ export const holds = (room: number | undefined): string => {
 
 /** What it costs to write a disk of `disk` bytes to a picked place. */
 export const pickedCost = (cost: SaveCost, disk: number): string => {
-  const { space, atLeast, takesHours } = cost;
-  const takes = takesHours ? ` At the end, the browser checks all ${size(disk)}: ${checking(disk)}.` : time(cost);
-  if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
-  return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the size of its data.${takes}`;
+  const takes = cost.takesHours ? ` At the end, the browser checks all ${size(disk)}: ${checking(disk)}.` : time(cost);
+  if (cost.space) return `Takes ${space(cost)}, the size of its data.${takes}`;
+  return cost.space === 0 && !cost.atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
 };
 
 /** What it costs to download it. */

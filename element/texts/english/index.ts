@@ -3,7 +3,7 @@
 import { type Fields, shownText } from 'decant';
 import type { AllTexts, Failed } from '../../types.texts.js';
 import { found } from '../sentences.js';
-import { clause, firmwareName, sentence } from '../wording.js';
+import { clause, commaSeparated, firmwareName, listOf, sentence } from '../wording.js';
 import {
   about,
   checking,
@@ -26,11 +26,7 @@ const role = (name: string): string => (name === 'extent' ? 'other part' : name)
 /** Codes whose sentence names the file in the field `file`. */
 const OF_FILE = ['ambiguous-file', 'missing-file'];
 
-/** Lists `names`; of more than five, the first four. */
-const list = (names: readonly string[]): string =>
-  names.length > 5
-    ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
-    : names.map(shownText).join(', ');
+const list = (names: readonly string[]): string => listOf(names, (more) => `and ${more} more`);
 
 const [errors, notices] = [englishErrors(units), englishNotices(units)];
 
@@ -141,14 +137,12 @@ export const english: AllTexts = {
   snapshotValue: ({ id, name, date }) => `Snapshot ${shownText(name || id)}, ${new Date(date * 1000).toLocaleString()}`,
   unused: (names) => `Not used: ${list(names)}.`,
   formatValue: (info) =>
-    [
+    commaSeparated(
       info.format,
       info.version && `version ${info.version}`,
       info.clusterSize && `units of ${exactSize(info.clusterSize)}`,
       ...info.containers.map(({ name }) => `in ${name}`),
-    ]
-      .filter(Boolean)
-      .join(', '),
+    ),
   dataCounting: (bytes) => `${size(bytes)} so far`,
   dataValue: (bytes, compressed) => {
     if (compressed === 0) return size(bytes);
@@ -164,13 +158,11 @@ export const english: AllTexts = {
     empty: 'empty',
     lost: 'lost',
     cell: (offset, content, part, layer) =>
-      [
+      commaSeparated(
         `at ${size(offset)}: ${content === 'unknown' ? 'not read yet' : english.picture[content]}`,
         part && english.contents.part(part),
         layer && shownText(layer),
-      ]
-        .filter(Boolean)
-        .join(', '),
+      ),
     table: { caption: 'Parts of the disk', part: 'Part', start: 'Begins at', data: 'With data' },
   },
 
@@ -181,7 +173,7 @@ export const english: AllTexts = {
       const what = fileSystem?.name ?? type ?? 'unknown';
       const label = fileSystem?.label ?? name;
       const called = label ? `${what} “${shownText(label)}”` : what;
-      return [called, size(length), fileSystem && type].filter(Boolean).join(', ');
+      return commaSeparated(called, size(length), fileSystem && type);
     },
     more: (parts) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
     firmware: (found) => `The system on this disk boots with ${found.map(firmwareName).join(' or ')}.`,

@@ -2,6 +2,7 @@
 
 import { shownText } from 'decant';
 import type { ResultTexts } from '../../types.texts-results.js';
+import { commaSeparated } from '../wording.js';
 import { duration, percent, roughly, size, speed, timeValue } from './amounts.js';
 
 export const englishResults: ResultTexts = {
@@ -100,7 +101,7 @@ export const englishResults: ResultTexts = {
       : size(method === 'host' ? result.bytesWritten : result.outputSize),
   timeValue,
   convertingValue: (seconds, bytesPerSecond, method) =>
-    [timeValue(seconds), bytesPerSecond !== undefined && speed(bytesPerSecond, method)].filter(Boolean).join(', '),
+    commaSeparated(timeValue(seconds), bytesPerSecond !== undefined && speed(bytesPerSecond, method)),
   methodValue: {
     picked: 'writing only data to the place you picked',
     stored: "writing to the browser's storage, then copying",

@@ -43,10 +43,9 @@ export const holds = (room: number | undefined): string => {
 
 /** What it costs to write a disk of `disk` bytes to a picked place. */
 export const pickedCost = (cost: SaveCost, disk: number): string => {
-  const { space, atLeast, takesHours } = cost;
-  const takes = takesHours ? ` Am Ende prüft der Browser alle ${size(disk)}: ${checking(disk)}.` : time(cost);
-  if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
-  return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
+  const takes = cost.takesHours ? ` Am Ende prüft der Browser alle ${size(disk)}: ${checking(disk)}.` : time(cost);
+  if (cost.space) return `Belegt ${space(cost)}, so viel wie die Daten.${takes}`;
+  return cost.space === 0 && !cost.atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
 };
 
 /** What it costs to download it. */

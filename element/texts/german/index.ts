@@ -2,7 +2,7 @@
 
 import { shownText } from 'decant';
 import type { AllTexts } from '../../types.texts.js';
-import { clause, firmwareName } from '../wording.js';
+import { clause, commaSeparated, firmwareName, listOf } from '../wording.js';
 import { about, checking, downloadCost, exactSize, holds, pickedCost, roughly, size, space, units } from './amounts.js';
 import { germanMessages } from './messages.js';
 import { germanResults } from './results.js';
@@ -31,11 +31,7 @@ const OUTPUTS: Record<string, [label: string, hint?: string]> = {
 
 const role = (name: string): string => ROLES[name] ?? name;
 
-/** Lists `names`; of more than five, the first four. */
-const list = (names: readonly string[]): string =>
-  names.length > 5
-    ? `${names.slice(0, 4).map(shownText).join(', ')} und ${names.length - 4} weitere`
-    : names.map(shownText).join(', ');
+const list = (names: readonly string[]): string => listOf(names, (more) => `und ${more} weitere`);
 
 export const german: AllTexts = {
   size,
@@ -138,14 +134,12 @@ export const german: AllTexts = {
     `Schnappschuss ${shownText(name || id)}, ${new Date(date * 1000).toLocaleString('de')}`,
   unused: (names) => `Nicht verwendet: ${list(names)}.`,
   formatValue: (info) =>
-    [
+    commaSeparated(
       info.format,
       info.version && `Version ${info.version}`,
       info.clusterSize && `Einheiten von ${exactSize(info.clusterSize)}`,
       ...info.containers.map(({ name }) => `in ${name}`),
-    ]
-      .filter(Boolean)
-      .join(', '),
+    ),
   dataCounting: (bytes) => `bisher ${size(bytes)}`,
   dataValue: (bytes, compressed) => {
     if (compressed === 0) return size(bytes);
@@ -160,13 +154,11 @@ export const german: AllTexts = {
     empty: 'leer',
     lost: 'verloren',
     cell: (offset, content, part, layer) =>
-      [
+      commaSeparated(
         `bei ${size(offset)}: ${content === 'unknown' ? 'noch nicht gelesen' : german.picture[content]}`,
         part && german.contents.part(part),
         layer && shownText(layer),
-      ]
-        .filter(Boolean)
-        .join(', '),
+      ),
     table: { caption: 'Teile der Platte', part: 'Teil', start: 'Beginnt bei', data: 'Mit Daten' },
   },
 
@@ -179,7 +171,7 @@ export const german: AllTexts = {
       const what = fileSystem?.name ?? type ?? 'unbekannt';
       const label = fileSystem?.label ?? name;
       const called = label ? `${what} „${shownText(label)}“` : what;
-      return [called, size(length), fileSystem && type].filter(Boolean).join(', ');
+      return commaSeparated(called, size(length), fileSystem && type);
     },
     more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
     firmware: (found) => `Das System auf dieser Platte startet mit ${found.map(firmwareName).join(' oder ')}.`,
