@@ -12,6 +12,10 @@ export const UNFILLED = '\u0000';
 /** The text of `field`, escaped and cut: a name may contain anything. */
 export const name = (field: Fields[string]): string => (field === undefined ? UNFILLED : shownText(String(field)));
 
+/** Adds the name of the disk that `text` is about, if it is one of several. */
+export const ofDisk = ({ disk }: Fields, text: string): string =>
+  disk === undefined ? text : `${name(disk)}: ${text}`;
+
 /** The text that `show` returns for `field`, a number of bytes. */
 export const bytes = (field: Fields[string], show: (bytes: number) => string): string =>
   typeof field === 'number' ? show(field) : UNFILLED;

@@ -1,8 +1,8 @@
 // The English texts. Names of images and files are shown escaped and cut.
 
-import { type Fields, shownText } from 'decant';
+import { shownText } from 'decant';
 import type { AllTexts, Failed } from '../../types.texts.js';
-import { found } from '../sentences.js';
+import { found, ofDisk } from '../sentences.js';
 import { clause, commaSeparated, firmwareName, listOf, sentence } from '../wording.js';
 import {
   about,
@@ -29,10 +29,6 @@ const OF_FILE = ['ambiguous-file', 'missing-file'];
 const list = (names: readonly string[]): string => listOf(names, (more) => `and ${more} more`);
 
 const [errors, notices] = [englishErrors(units), englishNotices(units)];
-
-/** Adds the name of the disk that `text` is about, if it is one of several. */
-const ofDisk = ({ disk }: Fields, text: string): string =>
-  disk === undefined ? text : `${shownText(String(disk))}: ${text}`;
 
 const failure = ({ kind, code, message, fields }: Failed): string => {
   const known = found(errors, code, fields, kind);

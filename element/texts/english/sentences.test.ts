@@ -12,8 +12,8 @@ const message = 'The message of the package; state the format raw (-f raw)';
 const failure = (code: string, fields: Fields, kind: ErrorKind = 'corrupt') =>
   english.failure({ kind, code, fields, message });
 
-test('each code has a German sentence too, or one of its own', () => {
-  const german = [...Object.keys(germanErrors(units)), ...Object.keys(germanNotices(units)), 'disk-grows'];
+test('each code has a German sentence too', () => {
+  const german = [...Object.keys(germanErrors(units)), ...Object.keys(germanNotices(units))];
   expect(german).toEqual(
     expect.arrayContaining([...Object.keys(englishErrors(units)), ...Object.keys(englishNotices(units))]),
   );

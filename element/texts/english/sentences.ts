@@ -1,7 +1,6 @@
 // English sentences, by the codes of docs/errors.md, in place of messages of the package that speak to programs: of options, of formats to
 // state, and of sizes in other units.
 
-import type { Fields } from 'decant';
 import { bytes, name, type Sentences } from '../sentences.js';
 import type { Units } from '../wording.js';
 
@@ -67,11 +66,9 @@ export function englishErrors({ size }: Units): Sentences {
 }
 
 export function englishNotices({ size, exactSize }: Units): Sentences {
-  const grows = ({ added, unit }: Fields) =>
-    `${bytes(added, size)} of zeros are added at the end, to a multiple of ${bytes(unit, exactSize)}.`;
-
   return {
-    'disk-grows': grows,
+    'disk-grows': ({ added, unit }) =>
+      `${bytes(added, size)} of zeros are added at the end, to a multiple of ${bytes(unit, exactSize)}.`,
     huge: ({ size: disk }) => `The disk has ${bytes(disk, size)}, far more than its file.`,
     'gpt-not-at-end': 'The copy of the partition table (GPT) is not at the end of the larger disk.',
     'large-window': ({ size: window }) =>

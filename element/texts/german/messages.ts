@@ -1,9 +1,9 @@
 // Errors, notices and lost ranges in German, by their codes. For an error without a German sentence, the German text states
 // its kind and quotes the English message.
 
-import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
+import type { ErrorKind, LostRange, Notice } from 'decant';
 import type { Failed } from '../../types.texts.js';
-import { bytes, found, name, UNFILLED } from '../sentences.js';
+import { found, name, ofDisk } from '../sentences.js';
 import type { Units } from '../wording.js';
 import { inEnglish, sentence } from '../wording.js';
 import { germanDamage, germanErrors, germanNotices } from './sentences.js';
@@ -22,11 +22,7 @@ const KINDS: Record<ErrorKind, string> = {
   internal: 'In Decant oder im Browser ist etwas schiefgegangen.',
 };
 
-/** Adds the name of the disk that `text` is about, if it is one of several. */
-const ofDisk = ({ disk }: Fields, text: string): string => (disk === undefined ? text : `${name(disk)}: ${text}`);
-
 export function germanMessages(units: Units) {
-  const { size, exactSize } = units;
   const [errors, notices] = [germanErrors(units), germanNotices(units)];
 
   const failure = ({ kind, code, fields, message }: Failed): string => {
@@ -42,14 +38,8 @@ export function germanMessages(units: Units) {
   };
 
   const notice = ({ code, fields, message }: Notice): string => {
-    const text = code === 'disk-grows' ? growing(fields) : found(notices, code, fields);
-    const isKnown = text !== undefined && !text.includes(UNFILLED);
-    return isKnown ? ofDisk(fields, text) : `Auf Englisch: ${inEnglish(sentence(message))}`;
-  };
-
-  const growing = (fields: Fields): string => {
-    const [added, unit] = [bytes(fields.added, size), bytes(fields.unit, exactSize)];
-    return `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
+    const known = found(notices, code, fields);
+    return known === undefined ? `Auf Englisch: ${inEnglish(sentence(message))}` : ofDisk(fields, known);
   };
 
   const lostRange = ({ disk, offset, length, code, message }: LostRange): string =>

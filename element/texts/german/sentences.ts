@@ -285,7 +285,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
   };
 }
 
-export function germanNotices({ size }: Units): Sentences {
+export function germanNotices({ size, exactSize }: Units): Sentences {
   const outside = ({ file }: Fields) =>
     `Das Abbild nennt ${name(file)}, also eine Datei außerhalb seines Ordners. Sie wird nie von selbst geöffnet.`;
 
@@ -307,6 +307,8 @@ export function germanNotices({ size }: Units): Sentences {
       'Die beiden Kopien der Tabellen sind verschieden. Wo die erste nichts Brauchbares enthält, wird die zweite gelesen.',
     'descriptor-cut': ({ file }) =>
       `Der Deskriptor${file === undefined ? '' : ` ${name(file)}`} ist vielleicht abgeschnitten. Dann fehlt ein Teil der Platte.`,
+    'disk-grows': ({ added, unit }) =>
+      `Am Ende kommen ${bytes(added, size)} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${bytes(unit, exactSize)} sein.`,
     dirty: ({ file }) => `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht richtig geschlossen.`,
     'download-unconfirmed':
       'Diese Seite ist in eine Seite einer anderen Website eingebettet. Erlaubt jene Seite keine Downloads, hat der Browser den Download verworfen.',
