@@ -9,14 +9,7 @@ import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import { linkForm } from './opening/link-entry.js';
 import { needsView } from './opening/needs-view.js';
-import {
-  disksView,
-  largeView,
-  openingView,
-  packedView,
-  unlockingView,
-  unpackingView,
-} from './opening/opening-views.js';
+import { costView, disksView, openingView, unlockingView, unpackingView } from './opening/opening-views.js';
 import { Painter } from './picture/painter.js';
 import { placeLane, showTip } from './picture/picture-view.js';
 import { backgroundNews, backgroundView } from './queue/background-view.js';
@@ -338,10 +331,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         return needsView(state, session);
       case 'disks':
         return disksView(state, session);
-      case 'large':
-        return largeView(state, session);
       case 'packed':
-        return packedView(state, session);
+      case 'large':
+        return costView(state, session);
       case 'unpacking':
         return unpackingView(state, session);
       case 'ready':

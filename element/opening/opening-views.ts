@@ -32,32 +32,23 @@ export const unlockingView = (state: Step<'unlocking'>, controls: Controls): Tem
     cancelButton(controls),
   );
 
-export function packedView(state: Step<'packed'>, controls: Controls): TemplateResult {
+/** Asks whether to unpack an image, or to take much memory for it. */
+export function costView(state: Step<'packed'> | Step<'large'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { name, format, size } = state;
+  const { name } = state;
+  const [title, cost, label, accept] =
+    state.step === 'packed'
+      ? [texts.packedTitle(name), texts.packed(state.format, state.size), texts.unpack, () => controls.unpack()]
+      : [texts.largeTitle(name), texts.large(state.size), texts.openDisks, () => controls.allowMemory()];
   const body = html`
-    <p id="packed">${texts.packed(format, size)}</p>
+    <p id="cost">${cost}</p>
     <div class="actions">
-      <button class="primary" part="button primary" @click=${() => controls.unpack()}>${texts.unpack}</button>
+      <button class="primary" part="button primary" @click=${accept}>${label}</button>
       ${separateButton(controls)}
       <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
-  return frame(state, texts, { text: texts.packedTitle(name), name, by: 'packed' }, body);
-}
-
-export function largeView(state: Step<'large'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  const { name, size } = state;
-  const body = html`
-    <p id="large">${texts.large(size)}</p>
-    <div class="actions">
-      <button class="primary" part="button primary" @click=${() => controls.allowMemory()}>${texts.openDisks}</button>
-      ${separateButton(controls)}
-      <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
-    </div>
-  `;
-  return frame(state, texts, { text: texts.largeTitle(name), name, by: 'large' }, body);
+  return frame(state, texts, { text: title, name, by: 'cost' }, body);
 }
 
 export function unpackingView(state: Step<'unpacking'>, controls: Controls): TemplateResult {
