@@ -2,14 +2,13 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { labelOf } from '../files/bundle.js';
 import { finishingHint, isTooLateToCancel, workTitle } from '../steps/announcement.js';
 import { noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Warning } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Background, Item, Queue } from './queue.js';
-import { canOpen, failedButtons } from './queue-view.js';
+import { failedButtons, itemButton } from './queue-view.js';
 
 /** `resultOf` shows the result of an item. */
 export function backgroundView(
@@ -24,17 +23,17 @@ export function backgroundView(
       <h2 id="background">${texts.background}</h2>
       <ul>
         ${queue.inBackground.map((item) => {
-          const name = shownText(item.background.state.target.name);
-          const { id, bundle, status, outcome, remedies = [], notices = [] } = item;
+          const { id, status, outcome, background, notices = [] } = item;
+          const { name } = background.state.target;
           return html`
             <li>
-              <span class="name">${name}</span>
-              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(outcome || progressText(item.background, texts))}</span>
+              <span class="name">${shownText(name)}</span>
+              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(outcome || progressText(background, texts))}</span>
               ${notices.map(noticeView)}
               ${resultOf(item)}
               <span class="item-actions">
-                ${status === 'failed' && canOpen(controls) ? failedButtons(id, shownText(labelOf(bundle)), remedies, controls) : nothing}
-                ${status === 'checking' ? cancelButton(item, name, controls) : dismissButton(item, name, controls)}
+                ${failedButtons(item, controls)}
+                ${status === 'checking' ? cancelButton(item, controls) : itemButton(texts.dismiss, name, () => controls.dismiss(id), 'link')}
               </span>
             </li>
           `;
@@ -51,17 +50,12 @@ function progressText({ state }: Background, texts: AllTexts): string {
   return phase === 'finishing' ? texts.checking(finishing, secondsLeft) : `${texts.phase[phase]} ${texts.share(share)}`;
 }
 
-function cancelButton({ id, background }: Item & { background: Background }, name: string, controls: Controls) {
+function cancelButton({ id, background }: Item & { background: Background }, controls: Controls) {
   const { state } = background;
   // The file will be complete in any case.
   if (isTooLateToCancel(state)) return nothing;
   const { cancel } = controls.texts;
-  return html`<button class="link" part="button link" aria-label=${`${cancel} ${name}`} aria-disabled=${state.cancelling ? 'true' : nothing} @click=${() => controls.cancelInBackground(id)}>${cancel}</button>`;
-}
-
-function dismissButton({ id }: Item, name: string, controls: Controls) {
-  const { dismiss } = controls.texts;
-  return html`<button class="link" part="button link" aria-label=${`${dismiss} ${name}`} @click=${() => controls.dismiss(id)}>${dismiss}</button>`;
+  return html`<button class="link" part="button link" aria-label=${`${cancel} ${shownText(state.target.name)}`} aria-disabled=${state.cancelling ? 'true' : nothing} @click=${() => controls.cancelInBackground(id)}>${cancel}</button>`;
 }
 
 /** What is announced of the conversions in the background: that they are there, and how they have ended. */

@@ -7,7 +7,7 @@ import { overallNotes } from '../steps/announcement.js';
 import { noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Head } from '../steps/frame.js';
-import type { Overall, Remedy } from '../steps/state.js';
+import type { Overall } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { type Item, isOf, type Queue } from './queue.js';
 
@@ -26,16 +26,14 @@ export function queueView(
       <h2 id="queue">${texts.queue}</h2>
       <ol>
         ${items.map((item) => {
-          const { id, bundle, status, remedies = [] } = item;
-          const name = shownText(labelOf(bundle));
+          const buttons = item.status === 'waiting' ? waitingButtons(item, controls) : failedButtons(item, controls);
           return html`
-            <li aria-current=${status === 'current' ? 'true' : nothing}>
-              <span class="name">${name}</span>
-              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(item))}</span>
+            <li aria-current=${item.status === 'current' ? 'true' : nothing}>
+              <span class="name">${shownText(labelOf(item.bundle))}</span>
+              <span class=${item.status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(item))}</span>
               ${noticesInList(item, controls).map(noticeView)}
               ${isShownAbove(item, controls) ? nothing : resultOf(item)}
-              ${status === 'waiting' ? waitingActions(id, name, controls) : nothing}
-              ${status === 'failed' && canOpen(controls) ? failedActions(id, name, remedies, controls) : nothing}
+              ${buttons === nothing ? nothing : html`<span class="item-actions">${buttons}</span>`}
             </li>
           `;
         })}
@@ -52,33 +50,27 @@ const isShownAbove = (item: Item, { opening, overall }: Pick<Controls, 'opening'
 export const noticesInList = (item: Item, controls: Pick<Controls, 'opening' | 'overall'>): readonly string[] =>
   isShownAbove(item, controls) ? [] : (item.notices ?? []);
 
-/** Whether the person can open an image that has failed. */
-export const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;
+/** A button for the image that is called `name`. */
+export const itemButton = (label: string, name: string, click: () => void, style: '' | 'link' = ''): TemplateResult =>
+  html`<button class=${style} part=${`button ${style}`} aria-label=${`${label} ${shownText(name)}`} @click=${click}>${label}</button>`;
 
-function failedActions(id: number, name: string, remedies: Remedy[], controls: Controls): TemplateResult {
-  return html`<span class="item-actions">${failedButtons(id, name, remedies, controls)}</span>`;
-}
-
-/** The buttons that open an image again that has failed. */
-export function failedButtons(id: number, name: string, remedies: Remedy[], controls: Controls): TemplateResult {
+/** The buttons that open an image again that has failed; `nothing` unless the person can open it now. */
+export function failedButtons({ id, bundle, status, remedies = [] }: Item, controls: Controls) {
+  if (status !== 'failed' || controls.isBusy || controls.isConvertingAll) return nothing;
   const { queued } = controls.texts;
+  const name = labelOf(bundle);
   return html`
-      <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => controls.openNext(id)}>${queued.open}</button>
-      ${remedies.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => controls.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
+    ${itemButton(queued.open, name, () => controls.openNext(id))}
+    ${remedies.includes('salvage') ? itemButton(queued.salvage, name, () => controls.openNext(id, 'salvage')) : nothing}
   `;
 }
 
-function waitingActions(id: number, name: string, controls: Controls): TemplateResult {
-  const { texts } = controls;
+function waitingButtons({ id, bundle }: Item, controls: Controls): TemplateResult {
+  const { queued } = controls.texts;
+  const name = labelOf(bundle);
   return html`
-    <span class="item-actions">
-      ${
-        controls.isBusy
-          ? nothing
-          : html`<button part="button" aria-label=${`${texts.queued.open} ${name}`} @click=${() => controls.openNext(id)}>${texts.queued.open}</button>`
-      }
-      <button class="link" part="button link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => controls.remove(id)}>${texts.queued.remove}</button>
-    </span>
+    ${controls.isBusy ? nothing : itemButton(queued.open, name, () => controls.openNext(id))}
+    ${itemButton(queued.remove, name, () => controls.remove(id), 'link')}
   `;
 }
 
