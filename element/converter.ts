@@ -20,7 +20,7 @@ import { digestNews } from './saving/digest.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
-import { bottle, fileButton, LEVELS, noticeView, spoken } from './steps/common-views.js';
+import { bottle, button, fileButton, LEVELS, noticeView, spoken } from './steps/common-views.js';
 import { Focus } from './steps/focus.js';
 import { sceneOf } from './steps/frame.js';
 import { fitHeading } from './steps/heading.js';
@@ -358,7 +358,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${fileButton(texts.choose, 'primary', true, this.#choose, (files) => this.#session.takePlain(files))}
         <div class="links more">
           <button class="link" part="button link" aria-expanded=${this.linking ? 'true' : 'false'} @click=${this.#toggleLink}>${texts.fromLink}</button>
-          ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
+          ${this.sample ? button(texts.trySample, this.#takeSample, 'link') : nothing}
         </div>
         ${this.linking ? linkForm(this.#session) : nothing}
         <details class="fold more"><summary>${texts.allFormats}</summary><p>${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p></details>

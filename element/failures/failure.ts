@@ -7,7 +7,7 @@ import { sourceOf } from '../files/input-file.js';
 import { allOf, type DiskOpening, type Opening, openingOptions, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import { overallHead, overallView } from '../queue/queue-view.js';
-import { separateButton, spoken } from '../steps/common-views.js';
+import { button, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import { asError, type Screen } from '../steps/screen.js';
@@ -151,7 +151,7 @@ export async function fail(
 }
 
 /** The class of the button of a remedy, the first or a later one. */
-const styleOf = (remedy: Remedy, at: number): string => (at === 0 ? 'primary' : remedy === 'another' ? 'link' : '');
+const styleOf = (remedy: Remedy, at: number) => (at === 0 ? 'primary' : remedy === 'another' ? 'link' : '');
 
 /** A failure with its remedies. */
 export function failedView(state: Step<'failed'>, controls: Controls): TemplateResult {
@@ -168,7 +168,7 @@ export function failedView(state: Step<'failed'>, controls: Controls): TemplateR
     <div class="actions">
       ${offered.map(
         (remedy, at) =>
-          html`${remedy === 'another' ? separateButton(controls) : nothing}<button class=${styleOf(remedy, at)} part=${`button ${styleOf(remedy, at)}`} @click=${() => controls.takeRemedy(remedy)}>${texts.next[remedy]}</button>`,
+          html`${remedy === 'another' ? separateButton(controls) : nothing}${button(texts.next[remedy], () => controls.takeRemedy(remedy), styleOf(remedy, at))}`,
       )}
     </div>
   `;

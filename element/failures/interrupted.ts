@@ -2,7 +2,7 @@
 
 import { type Leftover, leftovers, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { fileButton, spoken } from '../steps/common-views.js';
+import { button, fileButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remains } from '../steps/state.js';
@@ -64,7 +64,7 @@ function remainsCard(remains: Remains, controls: Controls): TemplateResult {
       ${resumable ? bar(resumable) : nothing}
       <div class="actions">
         ${resumable ? fileButton(texts.goOn, 'primary', false, resume, (files) => controls.takeToResume(files), label(texts.goOn)) : nothing}
-        <button part="button" type="button" aria-label=${label(action)} @click=${() => controls.removeRemains(remains)}>${action}</button>
+        ${button(action, () => controls.removeRemains(remains), '', label(action))}
       </div>
     </li>
   `;

@@ -3,7 +3,7 @@
 import type { Need } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { type FileNeed, isById } from '../files/opening.js';
-import { fileButton, separateButton, spoken } from '../steps/common-views.js';
+import { button, fileButton, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Doubt, Step } from '../steps/state.js';
@@ -22,7 +22,7 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
       if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, controls);
       return fileNeed(need, controls, offered && { input: offered, only: needs.length === 1 });
     })}
-    <div class="actions">${separateButton(controls)}<button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
+    <div class="actions">${separateButton(controls)}${button(texts.next.another, () => controls.reset(), 'link')}</div>
   `;
   return frame(
     state,
@@ -52,7 +52,7 @@ function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined):
     }
     <div class="actions">
       ${fileButton(texts.chooseFor(need), 'primary', false, choose, take)}
-      ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.input.file.name, need.role)}</button>` : nothing}
+      ${offer?.only ? button(texts.useAllTheSame(offer.input.file.name, need.role), useOffered) : nothing}
     </div>
     ${linkForm(controls, need)}
     <p class="quiet">${texts.needsFileHint}</p>
@@ -65,8 +65,8 @@ function doubtView(state: Step<'needs'>, { need, input, reasons }: Doubt, contro
     <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
     <p>${texts.doubtHint}</p>
     <div class="actions">
-      <button class="primary" part="button primary" @click=${() => controls.takeBack(need)}>${texts.chooseOther(need)}</button>
-      <button part="button" @click=${() => controls.answer(need, input, true)}>${texts.useIt}</button>
+      ${button(texts.chooseOther(need), () => controls.takeBack(need), 'primary')}
+      ${button(texts.useIt, () => controls.answer(need, input, true))}
     </div>
   `;
   return frame(

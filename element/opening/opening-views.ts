@@ -5,7 +5,7 @@ import { type DiskMember, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
 import { snapshotPicker } from '../saving/details-view.js';
-import { fileButton, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
+import { button, fileButton, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
@@ -13,7 +13,7 @@ import type { AllTexts } from '../types.texts.js';
 
 /** The button that ends the work under way. */
 const cancelButton = (controls: Controls) =>
-  html`<div class="actions"><button part="button" @click=${() => controls.reset()}>${controls.texts.cancel}</button></div>`;
+  html`<div class="actions">${button(controls.texts.cancel, () => controls.reset())}</div>`;
 
 export function openingView(state: Step<'opening'>, controls: Controls): TemplateResult {
   const { texts } = controls;
@@ -43,9 +43,9 @@ export function costView(state: Step<'packed'> | Step<'large'>, controls: Contro
   const body = html`
     <p id="cost">${cost}</p>
     <div class="actions">
-      <button class="primary" part="button primary" @click=${accept}>${label}</button>
+      ${button(label, accept, 'primary')}
       ${separateButton(controls)}
-      <button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button>
+      ${button(texts.next.another, () => controls.reset(), 'link')}
     </div>
   `;
   return frame(state, texts, { text: title, name, by: 'cost' }, body);
@@ -93,7 +93,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
       ${missing.length > 0 ? missingFiles(missing, offered, controls) : nothing}
       <div class="actions">
         ${missing.length < disks.length ? html`<button class="primary" part="button primary">${texts.openDisks}</button>` : nothing}
-        <button class="link" part="button link" type="button" @click=${() => controls.reset()}>${texts.next.another}</button>
+        ${button(texts.next.another, () => controls.reset(), 'link')}
       </div>
     </form>
   `;
@@ -115,7 +115,7 @@ function missingFiles(missing: DiskMember[], offered: InputFile | undefined, con
     <p>${texts.disksMissing(missing.length)}</p>
     <div class="actions">
       ${fileButton(texts.choose, '', true, choose, take)}
-      ${offered ? missing.map(({ name }) => html`<button part="button" type="button" @click=${() => controls.useAsDisk(name)}>${texts.useAsDisk(offered.file.name, name)}</button>`) : nothing}
+      ${offered ? missing.map(({ name }) => button(texts.useAsDisk(offered.file.name, name), () => controls.useAsDisk(name))) : nothing}
     </div>
   `;
 }

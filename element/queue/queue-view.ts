@@ -4,7 +4,7 @@ import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
 import { overallNotes } from '../steps/announcement.js';
-import { noticeView, spoken } from '../steps/common-views.js';
+import { button, noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Head } from '../steps/frame.js';
 import type { Overall } from '../steps/state.js';
@@ -52,7 +52,7 @@ export const noticesInList = (item: Item, controls: Pick<Controls, 'opening' | '
 
 /** A button for the image that is called `name`. */
 export const itemButton = (label: string, name: string, click: () => void, style: '' | 'link' = ''): TemplateResult =>
-  html`<button class=${style} part=${`button ${style}`} aria-label=${`${label} ${shownText(name)}`} @click=${click}>${label}</button>`;
+  button(label, click, style, `${label} ${shownText(name)}`);
 
 /** The buttons that open an image again that has failed; `nothing` unless the person can open it now. */
 export function failedButtons({ id, bundle, status, remedies = [] }: Item, controls: Controls) {

@@ -2,6 +2,7 @@
 
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { button } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Asking, Step } from '../steps/state.js';
 import { fileLength, imagesIn } from '../ways/choices.js';
@@ -10,82 +11,71 @@ import { quickFormat } from '../ways/destinations.js';
 /** A question that the person must answer before anything is written. */
 export function askingView(asking: Asking, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const box = (title: string, content: TemplateResult) => html`
+  const box = (
+    title: string,
+    text: string,
+    buttons: TemplateResult,
+    more: TemplateResult | typeof nothing = nothing,
+  ) => html`
     <section class="asking" aria-labelledby="asking">
       <h3 id="asking" tabindex="-1" data-focus aria-describedby="asking-text">${title}</h3>
-      ${content}
+      <p id="asking-text">${text}</p>
+      ${more}
+      <div class="actions">${buttons}</div>
     </section>
   `;
   switch (asking.kind) {
     case 'replace':
       return box(
         texts.replaceTitle(asking.name, asking.folder.name),
+        texts.replaceQuestion(asking.there.size, new Date(asking.there.lastModified)),
         html`
-          <p id="asking-text">${texts.replaceQuestion(asking.there.size, new Date(asking.there.lastModified))}</p>
-          <div class="actions">
-            <button class="primary" part="button primary" @click=${() => controls.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
-            <button part="button" @click=${() => controls.replace()}>${texts.replace}</button>
-          </div>
+          ${button(texts.saveAs(asking.freeName), () => controls.useFreeName(), 'primary')}
+          ${button(texts.replace, () => controls.replace())}
         `,
       );
     case 'source':
       return box(
         texts.sourceTitle(asking.name),
-        html`
-          <p id="asking-text">${texts.sourceHint}</p>
-          <div class="actions">
-            <button class="primary" part="button primary" @click=${() => controls.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
-          </div>
-        `,
+        texts.sourceHint,
+        button(texts.saveAs(asking.freeName), () => controls.useFreeName(), 'primary'),
       );
     case 'resume':
       return box(
         texts.goOnTitle(asking.share),
+        texts.goOnQuestion,
         html`
-          <p id="asking-text">${texts.goOnQuestion}</p>
-          <div class="actions">
-            <button class="primary" part="button primary" @click=${() => controls.download(true)}>${texts.goOn}</button>
-            <button part="button" @click=${() => controls.download(false)}>${texts.beginAnew}</button>
-          </div>
+          ${button(texts.goOn, () => controls.download(true), 'primary')}
+          ${button(texts.beginAnew, () => controls.download(false))}
         `,
       );
     case 'elsewhere':
       return box(
         texts.elsewhereTitle,
-        html`
-          <p id="asking-text">${texts.elsewhereHint}</p>
-          <div class="actions">
-            <button part="button" @click=${() => controls.downloadAgain()}>${texts.beginAnew}</button>
-          </div>
-        `,
+        texts.elsewhereHint,
+        button(texts.beginAnew, () => controls.downloadAgain()),
       );
     case 'longCheck':
       return box(
         texts.longCheckTitle(asking.length),
+        texts.longCheckHint(asking.length),
         html`
-          <p id="asking-text">${texts.longCheckHint(asking.length)}</p>
-          <div class="actions">
-            ${asking.quick ? useButton(asking.quick, controls) : nothing}
-            <button part="button" @click=${() => controls.saveAnyway()}>${texts.saveAnyway}</button>
-          </div>
+          ${asking.quick ? useButton(asking.quick, controls) : nothing}
+          ${button(texts.saveAnyway, () => controls.saveAnyway())}
         `,
       );
     case 'noFolder':
       return box(
         texts.noFolderTitle,
-        html`
-          <p id="asking-text">${texts.noFolderHint}</p>
-          <p>${texts.dialogHint} ${texts.dialogWarning}</p>
-          <div class="actions">
-            <button part="button" @click=${() => controls.convert('dialog')}>${texts.useDialog}</button>
-          </div>
-        `,
+        texts.noFolderHint,
+        button(texts.useDialog, () => controls.convert('dialog')),
+        html`<p>${texts.dialogHint} ${texts.dialogWarning}</p>`,
       );
   }
 }
 
 const useButton = (output: OutputFormat, { texts, chooser }: Controls) =>
-  html`<button class="primary" part="button primary" @click=${() => chooser.selectOutput(output)}>${texts.useFormat(output)}</button>`;
+  button(texts.useFormat(output), () => chooser.selectOutput(output), 'primary');
 
 /** A low estimate of the speed of a conversion, in bytes of data per second. */
 const SLOW = 1e8;

@@ -3,7 +3,7 @@
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import { noticeView, spoken } from '../steps/common-views.js';
+import { button, noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
@@ -164,7 +164,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
 const folderLine = (folder: FileSystemDirectoryHandle, controls: Controls) => html`
   <p class="folder">
     <span class="name">${controls.texts.folderChosen(folder.name)}</span>
-    <button class="link" part="button link" @click=${() => controls.pickFolder()}>${controls.texts.otherFolder}</button>
+    ${button(controls.texts.otherFolder, () => controls.pickFolder(), 'link')}
   </p>
 `;
 

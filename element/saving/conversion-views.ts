@@ -12,7 +12,7 @@ import {
   verifiedText,
   workTitle,
 } from '../steps/announcement.js';
-import { facts, noticeView, waitingView } from '../steps/common-views.js';
+import { button, facts, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame, type Head } from '../steps/frame.js';
 import { methodOf, type Overall, type State, type Step, type Target } from '../steps/state.js';
@@ -52,7 +52,11 @@ function placeToBe(target: Target, texts: AllTexts): string {
 
 /** The button that starts with another image while the browser completes the file. */
 const leaveButton = (controls: Controls) =>
-  html`<button class="primary" part="button primary" @click=${() => controls.leaveToBrowser()}>${controls.imagesWaiting > 0 ? controls.texts.next.next : controls.texts.convertAnother}</button>`;
+  button(
+    controls.imagesWaiting > 0 ? controls.texts.next.next : controls.texts.convertAnother,
+    () => controls.leaveToBrowser(),
+    'primary',
+  );
 
 const notifyButton = (controls: Controls) =>
   html`<button class="link more" part="button link" @click=${() => controls.askToNotify()}>${controls.texts.notify}</button>`;
@@ -83,8 +87,8 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
   const body = html`
     ${overall ? last : single}
     <div class="actions">
-      ${waiting ? html`<button class="primary" part="button primary" @click=${() => controls.openNext()}>${texts.next.next}</button>` : nothing}
-      <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => controls.reset()}>${texts.convertAnother}</button>
+      ${waiting ? button(texts.next.next, () => controls.openNext(), 'primary') : nothing}
+      ${button(texts.convertAnother, () => controls.reset(), waiting ? 'link' : 'primary')}
     </div>
   `;
   return frame(state, texts, overall ? { icon: tick, ...overallHead(overall, texts) } : doneHead(state, texts), body);

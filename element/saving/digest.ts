@@ -2,7 +2,7 @@
 
 import { type Progress, sha256 } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { spoken } from '../steps/common-views.js';
+import { button, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Digest, State, Step, Warning } from '../steps/state.js';
@@ -124,7 +124,7 @@ function digestOf(
         <h3 id=${id}>${title}</h3>
         <pre part="command" tabindex="0" aria-labelledby=${id}>${value}</pre>
         ${note ? html`<p class="bad">${spoken(note)}</p>` : nothing}
-        <div class="actions"><button part="button" aria-label=${`${texts.copy} ${title}`} @click=${() => controls.copy(value)}>${texts.copy}</button></div>
+        <div class="actions">${button(texts.copy, () => controls.copy(value), '', `${texts.copy} ${title}`)}</div>
       </section>
     `;
   }
@@ -133,14 +133,14 @@ function digestOf(
       <section class="next">
         <progress part="progress" aria-label=${texts.computing} max="1" .value=${share ?? 0}></progress>
         <p class="numbers"><span>${texts.computing}</span><strong>${texts.share(share ?? 0)}</strong></p>
-        <div class="actions"><button part="button" @click=${cancel}>${texts.cancel}</button></div>
+        <div class="actions">${button(texts.cancel, cancel)}</div>
       </section>
     `;
   }
   if (!isPossible) return html``;
   return html`
     ${problem ? html`<p class="bad" role="alert">${spoken(problem)}</p>` : nothing}
-    <div class="actions"><button class="link" part="button link" @click=${start}>${compute}</button></div>
+    <div class="actions">${button(compute, start, 'link')}</div>
     ${hint ? html`<p class="quiet">${hint}</p>` : nothing}
   `;
 }

@@ -17,6 +17,15 @@ export const pageLink = (page: unknown): TemplateResult | typeof nothing =>
 /** A notice about the server that keeps the session waiting, if any. */
 export const waitingView = ({ waiting, texts }: Controls) => waiting && noticeView(texts.waiting(waiting));
 
+/** A button; `label` is for screen readers. */
+export const button = (
+  text: string,
+  click: (event: Event) => void,
+  style: '' | 'primary' | 'link' = '',
+  label = text,
+): TemplateResult =>
+  html`<button class=${style} part=${`button ${style}`} type="button" aria-label=${label === text ? nothing : label} @click=${click}>${text}</button>`;
+
 /** The button that leads from all disks of a machine back to the single ones. */
 export const separateButton = (controls: Controls) =>
   controls.isTogether
@@ -50,7 +59,7 @@ export function fileButton(
     input.value = '';
   };
   return html`
-    <button class=${style} part=${`button ${style}`} type="button" aria-label=${label === text ? nothing : label} @click=${clicked}>${text}</button>
+    ${button(text, clicked, style, label)}
     <input hidden type="file" ?multiple=${isMultiple} aria-label=${label} @change=${chosen} />
   `;
 }
