@@ -12,10 +12,11 @@ import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
 import { noticesOf } from '../steps/warnings.js';
 import { sentence } from '../texts/wording.js';
+import type { SaveMethod } from '../types.texts-results.js';
 import { guardWork, notify } from '../ways/busy-tab.js';
 import { diskChange, fileLength, imagesIn, isVerified, knownSize, takesHours, totalSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
-import { learn, type Method, predict } from '../ways/rates.js';
+import { learn, predict } from '../ways/rates.js';
 import type { Chooser } from './chooser.js';
 import { ProgressMeter } from './progress-meter.js';
 import { outputAt } from './target.js';
@@ -63,7 +64,7 @@ export class Conversion {
   /** Whether the person has cancelled when the file could no longer be stopped. */
   #isTooLate = false;
   readonly #start = performance.now();
-  readonly #method: Method;
+  readonly #method: SaveMethod;
   readonly #shown: Shown;
   readonly #opening: Opening | undefined;
   readonly #environment: Environment | undefined;

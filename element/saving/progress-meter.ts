@@ -4,7 +4,8 @@
 
 import type { Progress } from 'decant';
 import { SILENT, STALLED } from '../steps/state.js';
-import { type Method, type Prediction, predict, type Rates, TYPICAL } from '../ways/rates.js';
+import type { SaveMethod } from '../types.texts-results.js';
+import { type Prediction, predict, type Rates, TYPICAL } from '../ways/rates.js';
 
 /** From this share of the data on, only the measured speed counts, not the predicted one. */
 const MEASURED_ENOUGH = 0.2;
@@ -17,7 +18,7 @@ const VERIFYING = 0.1;
 
 /** The conversion to measure. */
 interface MeasuredWork {
-  method: Method;
+  method: SaveMethod;
   /** The size of the disk, or of the image's file if the size of the disk is known only at its end. */
   virtualSize: number;
   /** The bytes of data on the disk, if the map was read to its end. */

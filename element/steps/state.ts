@@ -6,9 +6,9 @@ import type { MadeDisk } from 'decant/places';
 import type { InputFile } from '../files/input-file.js';
 import type { FileNeed } from '../files/opening.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
+import type { SaveMethod } from '../types.texts-results.js';
 import type { Choice, Selection, Survey } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
-import type { Method } from '../ways/rates.js';
 
 /** What a person can do after a failure. */
 export type Remedy =
@@ -92,7 +92,7 @@ export type Target =
 export const isPlaceBeingChosen = ({ choosingTarget, picking, way }: Step<'ready'>): boolean =>
   choosingTarget && (picking || way !== 'download');
 
-export const methodOf = ({ kind }: Target): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
+export const methodOf = ({ kind }: Target): SaveMethod => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
 /** Shorter silences of a network, in seconds, are not shown. */
 export const SILENT = 5;

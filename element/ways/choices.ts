@@ -4,9 +4,10 @@ import type { AnyImage, AnyInfo, OutputFormat } from 'decant';
 import type { Contents } from 'decant/contents';
 import type { DiskPicture } from '../picture/disk-picture.js';
 import { LEAST_ROOM } from '../texts/wording.js';
-import type { AllTexts } from '../types.texts.js';
+import type { AllTexts, SaveCost } from '../types.texts.js';
+import type { SaveMethod } from '../types.texts-results.js';
 import type { Environment, Page } from './environment.js';
-import { type Method, predict } from './rates.js';
+import { predict } from './rates.js';
 import { canReadBack, isQuickToReadBack } from './verifying.js';
 
 /** A way to save a disk: to a folder, to a file from the browser's save dialog, to the downloads, or by the page. */
@@ -82,23 +83,13 @@ export interface Proposal {
   reason?: string | undefined;
 }
 
-export interface Choice {
+export interface Choice extends SaveCost {
   way: Way;
-  method: Method;
+  method: SaveMethod;
   /** Why it cannot be chosen, if so. */
   obstacle?: string;
-  /** The time that it will take, in seconds, if known. */
-  seconds?: number;
-  /** Whether `seconds` is only estimated, because nothing was converted in this way yet. */
-  isGuess?: boolean;
   /** The part of `seconds` in which the browser still copies after the page is done. */
   copying?: number;
-  /** The space that the file will take, in bytes, if known. */
-  space?: number;
-  /** Whether `seconds` and `space` are lower bounds, because the map was not read to its end. */
-  atLeast?: boolean;
-  /** Whether the file is so large that it takes longer than minutes to check it or to stream it. It is then never proposed. */
-  takesHours?: boolean;
   /** Whether the result fits into the browser's storage, if that is not certain. */
   fit?: 'unknown' | 'unlikely';
   /** Another fact that the person should know beforehand. */
@@ -164,7 +155,7 @@ export function listChoices(
   const length = output.outputSize === undefined ? (size ?? totalSize(images)) : fileLength(images, output, size);
   const infos = images.map(({ info }) => info);
   const isVast = output.outputSize !== undefined && length > MOST_TO_CHECK;
-  const choice = (way: Way, method: Method, facts: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
+  const choice = (way: Way, method: SaveMethod, facts: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
     const more = { ...facts, ...(isVast && method !== 'stored' ? { takesHours: true } : {}) };
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
     const space = method === 'picked' ? survey.data : length;

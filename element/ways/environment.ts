@@ -4,8 +4,9 @@ import { type DecantError, targets } from 'decant';
 import { LEAST_ROOM } from '../texts/wording.js';
 import type { DecantConverterElement, DecantConverterEvents } from '../types.element.js';
 import type { AllTexts } from '../types.texts.js';
+import type { SaveMethod } from '../types.texts-results.js';
 import { isOtherTabBusy } from './busy-tab.js';
-import { currentRates, type Known, type Method, probe, type Rates } from './rates.js';
+import { currentRates, type Known, probe, type Rates } from './rates.js';
 
 /** The page around the element. */
 export interface Host extends Pick<DecantConverterElement, 'output' | 'places' | 'streamedDownloads'> {
@@ -25,7 +26,7 @@ export interface Page {
 export interface Environment {
   rates?: Rates;
   /** The methods whose rates were measured, not only estimated. */
-  measured: Method[];
+  measured: SaveMethod[];
   /** Whether the image comes over a network, whose speed is unknown. */
   isRemote: boolean;
   /** Whether the private storage has room for the largest output whose size is known. */

@@ -2,7 +2,8 @@
 
 import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
-import { currentRates, type Known, learn, type Method, type Prediction, predict, TYPICAL } from './rates.js';
+import type { SaveMethod } from '../types.texts-results.js';
+import { currentRates, type Known, learn, type Prediction, predict, TYPICAL } from './rates.js';
 
 const noProbe = async () => {
   throw new Error('There is no storage');
@@ -73,7 +74,12 @@ test('a probe that fails is tried again', async () => {
 const even = { storage: 1e8, picked: 2e8, finish: 1e9, download: 5e8, streamed: 4e8 };
 
 /** The stored rates, from `even`, after a conversion of 10 GB that took a second for each phase. */
-async function learned(method: Method, data: number, kept: object = even, times = {}): Promise<Record<string, number>> {
+async function learned(
+  method: SaveMethod,
+  data: number,
+  kept: object = even,
+  times = {},
+): Promise<Record<string, number>> {
   let rates = {};
   await withKept(async (all) => {
     all.set('decant.rates', JSON.stringify(kept));
@@ -90,7 +96,7 @@ for (const [method, changed] of [
   ['stored', { storage: 1.05e9 }],
   ['streamed', { streamed: 2.7e9 }],
   ['host', {}],
-] as [Method, object][]) {
+] as [SaveMethod, object][]) {
   test(`a conversion by the method ${method} measures ${Object.keys(changed).join(' and ') || 'nothing'}`, async () => {
     expect(await learned(method, 2e9)).toEqual({ ...even, ...changed });
   });

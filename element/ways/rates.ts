@@ -1,6 +1,7 @@
 // The speed of this browser on this machine: first estimated by a short probe, then measured by every conversion.
 
 import type { ConvertResult } from 'decant';
+import type { SaveMethod } from '../types.texts-results.js';
 
 /** Bytes per second. */
 export interface Rates {
@@ -16,17 +17,11 @@ export interface Rates {
   streamed: number;
 }
 
-/**
- * How a file is made: written to the place that was picked; written to the private storage, then copied to the
- * downloads; streamed to the downloads; or passed to the page, whose speed is unknown beforehand.
- */
-export type Method = 'picked' | 'stored' | 'streamed' | 'host';
-
 /** Rates, and which of them were measured. */
 export interface Known {
   rates: Rates;
   /** The methods that conversions have measured. */
-  measured: Method[];
+  measured: SaveMethod[];
 }
 
 /** The keys in `localStorage` for rates from conversions and from the probe. */
@@ -40,7 +35,7 @@ const MEASURES = Object.entries({
   picked: ['picked', 'finish'],
   stored: ['storage', 'download'],
   streamed: ['streamed'],
-}) as [Method, (keyof Rates)[]][];
+}) as [SaveMethod, (keyof Rates)[]][];
 /** The largest factor between a rate and the typical one. Anything beyond it is a disturbed measurement. */
 const RANGE = { measured: 16, probed: 4 };
 /** The weight of a new measurement against all earlier ones: 0 to 1. */
@@ -150,7 +145,7 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
 }
 
 /** Updates the rates from a conversion of `data` bytes of data. */
-export function learn(method: Method, { virtualSize, time }: ConvertResult, data: number): void {
+export function learn(method: SaveMethod, { virtualSize, time }: ConvertResult, data: number): void {
   if (method === 'host') return;
   const rates = load(MEASURED);
   const take = (key: keyof Rates, bytes: number, seconds: number) => {
@@ -174,7 +169,7 @@ export interface Prediction {
 }
 
 /** Predicts the conversion of a disk of `virtualSize` bytes with `data` bytes of data. */
-export function predict(rates: Rates, method: Method, virtualSize: number, data: number): Prediction {
+export function predict(rates: Rates, method: SaveMethod, virtualSize: number, data: number): Prediction {
   switch (method) {
     case 'picked':
       return { converting: data / rates.picked, finishing: virtualSize / rates.finish, copying: 0 };

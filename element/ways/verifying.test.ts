@@ -1,7 +1,7 @@
 // Which results are verified by default: those that are read back in less than a tenth of the time of the conversion.
 
 import { expect, test } from 'vitest';
-import type { Method } from './rates.js';
+import type { SaveMethod } from '../types.texts-results.js';
 import { TYPICAL } from './rates.js';
 import { isQuickToReadBack } from './verifying.js';
 
@@ -47,7 +47,7 @@ test.each<[string, Partial<Work>, boolean]>([
   expect(isQuickToReadBack({ ...WORK, ...more })).toBe(expected);
 });
 
-test.each<Method>(['picked', 'stored'])('%s: small differences of a measurement change nothing', (method) => {
+test.each<SaveMethod>(['picked', 'stored'])('%s: small differences of a measurement change nothing', (method) => {
   const proposals = [1, 1.05, 1.1, 1.2].map((factor) => {
     const rates = Object.fromEntries(Object.entries(TYPICAL).map(([name, rate]) => [name, rate * factor]));
     return isQuickToReadBack({ ...WORK, method, rates: rates as never });

@@ -1,7 +1,8 @@
 // Whether a result is verified unless the person decides otherwise: where reading it back takes less than a tenth of the conversion.
 
 import type { AnyInfo, OutputFormat } from 'decant';
-import { type Method, predict, type Rates } from './rates.js';
+import type { SaveMethod } from '../types.texts-results.js';
+import { predict, type Rates } from './rates.js';
 
 /** Reading a file back and comparing it, in bytes per second. Measured in Chromium on two cores in 2026. */
 const READ = 2e9;
@@ -15,7 +16,7 @@ const SLOW_CONTAINERS: Record<string, number> = { bzip2: 1e8, xz: 1.5e8 };
 const SHARE = 0.1;
 
 /** Whether an output of this method can be read back. */
-export const canReadBack = (method: Method): boolean => method !== 'streamed';
+export const canReadBack = (method: SaveMethod): boolean => method !== 'streamed';
 
 /** Rounds each rate down to a power of two, so that no small difference between two measurements changes the proposal. */
 const rounded = (rates: Rates): Rates =>
@@ -27,7 +28,7 @@ interface Work {
   output: Pick<OutputFormat, 'compressed' | 'outputSize'>;
   /** The bytes of data on the disks. */
   survey: { data: number };
-  method: Method;
+  method: SaveMethod;
   /** The virtual size, in bytes. */
   virtualSize: number;
   /** `undefined` if they are not known yet. */
