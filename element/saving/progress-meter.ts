@@ -3,7 +3,7 @@
 // carries the holes too. The time in which the browser completes a file is predicted.
 
 import type { Progress } from 'decant';
-import { SILENT, STALLED } from '../steps/state.js';
+import { type ProgressNow, SILENT, STALLED } from '../steps/state.js';
 import type { SaveMethod } from '../types.texts-results.js';
 import { type Prediction, predict, type Rates, TYPICAL } from '../ways/rates.js';
 
@@ -34,27 +34,6 @@ interface MeasuredWork {
   verified?: boolean;
   /** For a stream: the bytes that the browser has taken. */
   taken?: () => number;
-}
-
-/** The progress at one moment. */
-interface ProgressNow {
-  /** The share of the work that is done: 0 to 1. */
-  share: number;
-  /** `undefined` if it is unknown, and while a server or the network is waited for. */
-  secondsLeft: number | undefined;
-  /**
-   * Bytes of data per second since converting began; of a stream, bytes of the disk. `undefined` while a server or the
-   * network is waited for.
-   */
-  speed: number | undefined;
-  /** The seconds since the network last delivered bytes, if requests are being retried. */
-  silence: number;
-  /** The seconds since the last progress, unless the browser completes the file, which reports none. */
-  stalled: number;
-  /** The seconds since the browser began to complete the file; `undefined` before. */
-  finishing: number | undefined;
-  /** The server that is waited for. */
-  waiting: Progress['waiting'];
 }
 
 export class ProgressMeter {

@@ -126,6 +126,27 @@ export interface Remains {
   remove(): Promise<string>;
 }
 
+/** The progress of a conversion at one moment. */
+export interface ProgressNow {
+  /** The share of the work that is done: 0 to 1. */
+  share: number;
+  /** `undefined` if it is unknown, and while a server or the network is waited for. */
+  secondsLeft: number | undefined;
+  /**
+   * Bytes of data per second since converting began; of a stream, bytes of the disk. `undefined` while a server or the
+   * network is waited for.
+   */
+  speed: number | undefined;
+  /** The seconds since the network last delivered bytes, if requests are being retried. */
+  silence: number;
+  /** The seconds since the last progress, unless the browser completes the file, which reports none. */
+  stalled: number;
+  /** The seconds since the browser began to complete the file; `undefined` before. */
+  finishing: number | undefined;
+  /** The server that is waited for. */
+  waiting: Waiting | undefined;
+}
+
 export type State =
   | { step: 'empty'; notice?: string; remains?: Remains[] | undefined }
   /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
@@ -199,7 +220,7 @@ export type State =
       /** The SHA-256 of the disk, once the person has asked for it. */
       digest?: Digest | undefined;
     })
-  | {
+  | (ProgressNow & {
       step: 'converting';
       name: string;
       target: Target;
@@ -207,23 +228,11 @@ export type State =
       /** The partitions and file systems, if they are known. */
       contents: Contents | undefined;
       phase: 'converting' | 'finishing' | 'verifying';
-      /** The completed share of the work: 0 to 1. */
-      share: number;
-      secondsLeft: number | undefined;
-      speed: number | undefined;
       picture: DiskPicture | undefined;
-      /** The seconds since the network last delivered bytes. */
-      silence: number;
-      /** The seconds since the last progress. */
-      stalled: number;
-      /** The seconds since the browser began to complete the file; `undefined` before. */
-      finishing: number | undefined;
-      /** The server that keeps the conversion waiting. */
-      waiting: Waiting | undefined;
       /** Whether the browser checks the file longer than minutes. */
       takesHours: boolean;
       cancelling: boolean;
-    }
+    })
   | {
       step: 'done';
       name: string;
