@@ -2,6 +2,7 @@
 
 import { shownText } from 'decant';
 import type { ResultTexts } from '../../types.texts-results.js';
+import { commaSeparated } from '../wording.js';
 import { duration, roughly, size } from './amounts.js';
 
 export const germanResults: ResultTexts = {
@@ -104,9 +105,7 @@ export const germanResults: ResultTexts = {
       : size(method === 'host' ? result.bytesWritten : result.outputSize),
   timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),
   convertingValue: (seconds, speed, method) =>
-    speed === undefined
-      ? germanResults.timeValue(seconds)
-      : `${germanResults.timeValue(seconds)}, ${germanResults.speed(speed, method)}`,
+    commaSeparated(germanResults.timeValue(seconds), speed !== undefined && germanResults.speed(speed, method)),
   methodValue: {
     picked: 'Schreiben der Daten an den ausgewählten Ort',
     stored: 'Schreiben in den Speicher des Browsers, dann Kopieren',
