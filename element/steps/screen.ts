@@ -39,10 +39,10 @@ export class Screen {
   /** The open images of the turn. */
   readonly #images = new Map<DiskOpening, AnyImage>();
 
-  /** Calls `changed` after every change of what is shown. */
+  /** `refresh` is called after every change of what is shown. */
   constructor(
     readonly host: Host,
-    private readonly changed: () => void,
+    readonly refresh: () => void,
   ) {}
 
   /** Aborted when the person starts something else. */
@@ -114,14 +114,14 @@ export class Screen {
 
   #show(state: State): void {
     this.state = state;
-    this.changed();
+    this.refresh();
   }
 
   /** Shows the server that keeps the turn waiting, unless the turn is over. */
   wait(turn: AbortSignal, waiting: Waiting | undefined): void {
     if (turn.aborted) return;
     this.waiting = waiting;
-    this.changed();
+    this.refresh();
   }
 
   /** The news, to be announced: again, if the same is told again. */
@@ -133,12 +133,7 @@ export class Screen {
   tell(news: string): void {
     this.news = news;
     this.#timesTold += 1;
-    this.changed();
-  }
-
-  /** Reports a change outside of the state. */
-  refresh(): void {
-    this.changed();
+    this.refresh();
   }
 
   /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
