@@ -2,6 +2,7 @@
 
 import type { ConvertResult } from 'decant';
 import type { SaveMethod } from '../types.texts-results.js';
+import { type Remembered, remember, remembered } from './remembered.js';
 
 /** Bytes per second. */
 export interface Rates {
@@ -24,9 +25,9 @@ export interface Known {
   measured: SaveMethod[];
 }
 
-/** The keys in `localStorage` for rates from conversions and from the probe. */
-const MEASURED = 'decant.rates';
-const PROBED = 'decant.probed';
+/** Where rates from conversions and from the probe are kept. */
+const MEASURED = 'rates';
+const PROBED = 'probed';
 /** Rates for the progress bar if the probe failed. Measured on two cores in 2026. */
 export const TYPICAL: Rates = { storage: 1e9, picked: 4e8, finish: 2e8, download: 1e9, streamed: 3.5e8 };
 const KEYS = Object.keys(TYPICAL) as (keyof Rates)[];
@@ -43,22 +44,14 @@ const WEIGHT = 0.5;
 /** The least data, in bytes, that a conversion must have to measure a rate. */
 const ENOUGH = 32e6;
 
-/** Loads the rates that are stored under `key`. */
-function load(key: string): Partial<Rates> {
+/** Loads kept rates. Where storage is forbidden, there are none, and every visit probes. */
+function load(what: Remembered): Partial<Rates> {
   try {
-    const kept = JSON.parse(localStorage.getItem(key) ?? '{}');
+    const kept = JSON.parse(remembered(what) ?? '{}');
     return Object.fromEntries(KEYS.filter((key) => kept[key] > 0).map((key) => [key, kept[key]]));
   } catch {
-    // Storage may be forbidden. Then every visit probes.
+    // Something else is stored there.
     return {};
-  }
-}
-
-function save(key: string, rates: Partial<Rates>): void {
-  try {
-    localStorage.setItem(key, JSON.stringify(rates));
-  } catch {
-    // Storage may be forbidden.
   }
 }
 
@@ -137,7 +130,7 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
   try {
     const before = load(PROBED);
     const probed = isWhole(before) ? before : await probeOnce(probe);
-    save(PROBED, probed);
+    remember(PROBED, JSON.stringify(probed));
     return { rates: { ...bounded(probed, RANGE.probed), ...found }, measured };
   } catch {
     return undefined;
@@ -156,7 +149,7 @@ export function learn(method: SaveMethod, { virtualSize, time }: ConvertResult, 
   if (method === 'streamed') take('streamed', virtualSize, time.converting + time.finalizing);
   else take(method === 'picked' ? 'picked' : 'storage', data, time.converting);
   if (method === 'picked') take('finish', virtualSize, time.finalizing);
-  save(MEASURED, rates);
+  remember(MEASURED, JSON.stringify(rates));
 }
 
 /** The duration of each part of a conversion, in seconds. */

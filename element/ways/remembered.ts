@@ -1,10 +1,10 @@
-// What the person has chosen last, in `localStorage`: proposed on the next visit.
+// What is kept for the next visit, in `localStorage`: what the person has chosen last, and the rates of the browser.
 
-type Choice = 'place' | 'way';
+export type Remembered = 'place' | 'way' | 'rates' | 'probed';
 
-const keyOf = (what: Choice): string => `decant.${what}`;
+const keyOf = (what: Remembered): string => `decant.${what}`;
 
-export function remembered(what: Choice): string | undefined {
+export function remembered(what: Remembered): string | undefined {
   try {
     return localStorage.getItem(keyOf(what)) ?? undefined;
   } catch {
@@ -12,9 +12,9 @@ export function remembered(what: Choice): string | undefined {
   }
 }
 
-export function remember(what: Choice, name: string): void {
+export function remember(what: Remembered, value: string): void {
   try {
-    localStorage.setItem(keyOf(what), name);
+    localStorage.setItem(keyOf(what), value);
   } catch {
     // Storage may be forbidden.
   }
