@@ -1,16 +1,14 @@
 // How an image is opened: its files, and the person's answers.
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
+import type { MissingFile } from '../types.texts.js';
 import { type Bundle, byNumber, isSameName, labelOf, wholeName } from './bundle.js';
 import { type InputFile, isSame, sourceOf, without } from './input-file.js';
 import { diskName, stateName } from './names.js';
 
-/** A file that an image names and that was not given. */
-export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
-
 /** A file that the person has given for a file that the image names. */
 export interface Answer {
-  need: FileNeed;
+  need: MissingFile;
   input: InputFile;
   /** Whether no doubts were found, or the person ignores them. */
   confirmed: boolean;
@@ -26,7 +24,7 @@ export interface DiskOpening {
   repeated: InputFile[];
   answers: Answer[];
   /** The files that the image needed when files were last given for it. */
-  missing: FileNeed[];
+  missing: MissingFile[];
   inputFormat?: string;
   snapshot?: string;
   passwords: Passwords;
@@ -130,9 +128,9 @@ export async function openingOptions(opening: DiskOpening, signal: AbortSignal):
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Whether the image has no name for the needed file, only the ID of the disk. */
-export const isById = ({ role, name }: FileNeed): boolean => role === 'parent' && UUID.test(name);
+export const isById = ({ role, name }: MissingFile): boolean => role === 'parent' && UUID.test(name);
 
-export const isMissing = (need: Need): need is FileNeed => need.kind === 'missing-file';
+export const isMissing = (need: Need): need is MissingFile => need.kind === 'missing-file';
 
 export class Passwords {
   readonly #byName = new Map<string, string>();

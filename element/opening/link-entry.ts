@@ -2,15 +2,15 @@
 
 import { html, nothing, type TemplateResult } from 'lit';
 import { addressIn, type InputFile, linked, typedAddress } from '../files/input-file.js';
-import type { FileNeed } from '../files/opening.js';
 import type { Controls, LinkFields } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { AddressProblem } from '../steps/state.js';
+import type { MissingFile } from '../types.texts.js';
 
 /** Takes a link to an image, or to the file that `need` asks for. */
 interface LinkTaker {
   take(files: InputFile[]): void;
-  answer(need: FileNeed, input: InputFile): void;
+  answer(need: MissingFile, input: InputFile): void;
 }
 
 export class LinkEntry implements LinkFields {
@@ -29,7 +29,7 @@ export class LinkEntry implements LinkFields {
     return this.#problem?.turn === this.screen.turn ? this.#problem : undefined;
   }
 
-  given(need?: FileNeed): string {
+  given(need?: MissingFile): string {
     return this.#given.get(need?.name) ?? '';
   }
 
@@ -49,7 +49,7 @@ export class LinkEntry implements LinkFields {
   }
 
   /** Takes `text` from the field for links of `need`, or of the first screen. */
-  submit(text: string, need?: FileNeed): void {
+  submit(text: string, need?: MissingFile): void {
     const address = typedAddress(text);
     if (address) {
       this.take(address.href, need);
@@ -68,7 +68,7 @@ export class LinkEntry implements LinkFields {
   }
 
   /** Takes `text` as a link: for `need`, or to an image. */
-  take(text: string, need?: FileNeed): void {
+  take(text: string, need?: MissingFile): void {
     const { phase, turn, texts } = this.screen;
     const url = addressIn(text);
     if (url) this.#given.set(need?.name, text);
@@ -80,7 +80,7 @@ export class LinkEntry implements LinkFields {
 }
 
 /** A form for a link to an image, or to the file that `need` asks for. */
-export function linkForm(controls: Controls, need?: FileNeed): TemplateResult {
+export function linkForm(controls: Controls, need?: MissingFile): TemplateResult {
   const { texts } = controls;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();

@@ -2,12 +2,12 @@
 
 import type { Need } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { type FileNeed, isById } from '../files/opening.js';
+import { isById } from '../files/opening.js';
 import { button, fileButton, separateButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Doubt, Step } from '../steps/state.js';
-import type { AllTexts } from '../types.texts.js';
+import type { AllTexts, MissingFile } from '../types.texts.js';
 import { linkForm } from './link-entry.js';
 
 export function needsView(state: Step<'needs'>, controls: Controls): TemplateResult {
@@ -39,7 +39,7 @@ function titleOf(need: Need, texts: AllTexts): string {
 
 type Offer = { input: NonNullable<Step<'needs'>['offered']>; only: boolean };
 
-function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined): TemplateResult {
+function fileNeed(need: MissingFile, controls: Controls, offer: Offer | undefined): TemplateResult {
   const { texts } = controls;
   const choose = (fallback: () => void) => controls.chooseFor(need, fallback);
   const take = ([file]: File[]) => file && controls.answer(need, { file });

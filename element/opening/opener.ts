@@ -17,7 +17,6 @@ import {
   allOf,
   beginOpening,
   type DiskOpening,
-  type FileNeed,
   isById,
   isMissing,
   type Opening,
@@ -28,6 +27,7 @@ import { claim, enqueueImages, type Queue } from '../queue/queue.js';
 import type { Chooser } from '../saving/chooser.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
+import type { MissingFile } from '../types.texts.js';
 import { doubtsAbout } from './doubts.js';
 
 /** After this time the page says that opening takes long, in milliseconds. */
@@ -169,7 +169,7 @@ export class Opener {
   }
 
   /** The files that the image needs. While it is opened again with more files: those that it needed before. */
-  get missing(): FileNeed[] {
+  get missing(): MissingFile[] {
     const asked = this.screen.at('needs');
     if (asked) return asked.doubt ? [asked.doubt.need] : asked.needs.filter(isMissing);
     return this.screen.at('opening') ? (this.screen.opening?.missing ?? []) : [];
@@ -211,7 +211,7 @@ export class Opener {
   }
 
   /** Uses `input` for `need`. If `confirmed`, doubts about the file are ignored. */
-  async answer(need: FileNeed, input: InputFile, confirmed = false): Promise<void> {
+  async answer(need: MissingFile, input: InputFile, confirmed = false): Promise<void> {
     const { opening } = this.screen;
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
@@ -219,7 +219,7 @@ export class Opener {
   }
 
   /** Removes the file that was given for `need`. */
-  async takeBack(need: FileNeed): Promise<void> {
+  async takeBack(need: MissingFile): Promise<void> {
     const { opening } = this.screen;
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
@@ -351,7 +351,7 @@ function needed(image: AnyImage, notice: string | undefined, locked?: Layer): Om
 }
 
 /** Names by which the queue can find the needed file: the folded file name, and the ID that the image expects. */
-const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => [
+const namesOf = ({ name, fileName }: MissingFile, { info }: AnyImage): string[] => [
   folded(fileName),
   ...info.references.flatMap((reference) =>
     reference.name === name && reference.identity ? [reference.identity.id] : [],

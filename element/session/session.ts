@@ -6,7 +6,7 @@ import { recall } from '../failures/interrupted.js';
 import { labelOf } from '../files/bundle.js';
 import { pickFiles } from '../files/dropped.js';
 import { type InputFile, inputOf, plain } from '../files/input-file.js';
-import { allOf, type FileNeed, type Opening } from '../files/opening.js';
+import { allOf, type Opening } from '../files/opening.js';
 import { LinkEntry } from '../opening/link-entry.js';
 import { Opener } from '../opening/opener.js';
 import { Queue } from '../queue/queue.js';
@@ -24,7 +24,7 @@ import {
   type Warning,
 } from '../steps/state.js';
 import { replaced } from '../texts/replaced.js';
-import type { AllTexts, Texts } from '../types.texts.js';
+import type { AllTexts, MissingFile, Texts } from '../types.texts.js';
 import { askToNotify } from '../ways/busy-tab.js';
 import type { Way } from '../ways/choices.js';
 import { type Host, ratesOfBrowser } from '../ways/environment.js';
@@ -187,11 +187,11 @@ export class Session implements Controls {
     );
   }
 
-  chooseFor(need: FileNeed, fallback: () => void): void {
+  chooseFor(need: MissingFile, fallback: () => void): void {
     this.#screen.run(this.#chooseFor(need, fallback));
   }
 
-  async #chooseFor(need: FileNeed, fallback: () => void): Promise<void> {
+  async #chooseFor(need: MissingFile, fallback: () => void): Promise<void> {
     const { turn } = this.#screen;
     const handles = await pickFiles(false);
     if (turn.aborted) return;
@@ -345,11 +345,11 @@ export class Session implements Controls {
     this.#step(() => this.#opener.allowMemory());
   }
 
-  answer(need: FileNeed, input: InputFile, confirmed = false): void {
+  answer(need: MissingFile, input: InputFile, confirmed = false): void {
     this.#step(() => this.#opener.answer(need, input, confirmed));
   }
 
-  takeBack(need: FileNeed): void {
+  takeBack(need: MissingFile): void {
     this.#step(() => this.#opener.takeBack(need));
   }
 

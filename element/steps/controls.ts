@@ -2,8 +2,8 @@
 
 import type { OutputFormat, Snapshot, Waiting } from 'decant';
 import type { InputFile } from '../files/input-file.js';
-import type { FileNeed, Opening } from '../files/opening.js';
-import type { AllTexts } from '../types.texts.js';
+import type { Opening } from '../files/opening.js';
+import type { AllTexts, MissingFile } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
 import type { AddressProblem, Overall, Remains, Remedy } from './state.js';
@@ -13,11 +13,11 @@ export interface LinkFields {
   /** The problem with a text in a field, until the text changes or the step ends. */
   readonly problem: AddressProblem | undefined;
   /** The link that was given last for `need`, or to an image. It stays until the image is open, so that it can be mended. */
-  given(need?: FileNeed): string;
+  given(need?: MissingFile): string;
   /** Whether the person mends the link to an image, on the first screen. */
   readonly isEdited: boolean;
   /** Takes `text` from the field for links of `need`, or of the first screen. */
-  submit(text: string, need?: FileNeed): void;
+  submit(text: string, need?: MissingFile): void;
   /** Forgets the problem, because the text in the field has changed. */
   change(): void;
 }
@@ -79,7 +79,7 @@ export interface Controls {
   /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
   choose(fallback: () => void): void;
   /** Opens the browser's dialog for the file that `need` asks for. Calls `fallback` if there is none. */
-  chooseFor(need: FileNeed, fallback: () => void): void;
+  chooseFor(need: MissingFile, fallback: () => void): void;
   /** Takes the files of an `<input>` or a paste, which have no handles. */
   takePlain(files: Iterable<File>): void;
   /** Ends the current turn and returns to the start. Images in the queue stay there. */
@@ -113,9 +113,9 @@ export interface Controls {
   /** Decodes the image, which takes much memory. */
   allowMemory(): void;
   /** Uses `input` for `need`. If `confirmed`, doubts about the file are ignored. */
-  answer(need: FileNeed, input: InputFile, confirmed?: boolean): void;
+  answer(need: MissingFile, input: InputFile, confirmed?: boolean): void;
   /** Removes the file that was given for `need`. */
-  takeBack(need: FileNeed): void;
+  takeBack(need: MissingFile): void;
   /** Tries `password` for the layer `name`. */
   unlock(name: string, password: string, assumePassword: boolean): void;
 

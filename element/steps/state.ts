@@ -4,8 +4,8 @@ import type { AnyImage, ConvertResult, DiskMember, Need, OutputFormat, SavedProg
 import type { Contents } from 'decant/contents';
 import type { MadeDisk } from 'decant/places';
 import type { InputFile } from '../files/input-file.js';
-import type { FileNeed } from '../files/opening.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
+import type { MissingFile } from '../types.texts.js';
 import type { SaveMethod } from '../types.texts-results.js';
 import type { Choice, Selection, Survey } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
@@ -46,7 +46,7 @@ export type Asking =
 
 /** A file that was given for a need, and the reasons why it may be the wrong one. */
 export interface Doubt {
-  need: FileNeed;
+  need: MissingFile;
   input: InputFile;
   reasons: string[];
 }

@@ -4,9 +4,8 @@ import type { ConvertResult, Info, OutputFormat, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { fileHandle, fileOf, folderHandle, outputOf, textsIn } from '../element.test-support.js';
-import type { FileNeed } from '../files/opening.js';
 import type { Target } from '../steps/state.js';
-import type { AllTexts } from '../types.texts.js';
+import type { AllTexts, MissingFile } from '../types.texts.js';
 import type { Choice } from '../ways/choices.js';
 import { english } from './english/index.js';
 import { german } from './german/index.js';
@@ -22,7 +21,7 @@ const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NAMES = [NASTY, 'x'.repeat(60_000)];
 
-const needOf = (name: string): FileNeed => ({
+const needOf = (name: string): MissingFile => ({
   kind: 'missing-file',
   role: 'backing file',
   name,
