@@ -88,12 +88,7 @@ export interface ResultTexts {
   writtenValue: (result: ConvertResult, method: SaveMethod) => string;
   timeValue: (seconds: number) => string;
   convertingValue: (seconds: number, speed: number | undefined, method: SaveMethod) => string;
-  methodValue: {
-    picked: string;
-    stored: string;
-    streamed: string;
-    host: string;
-  };
+  methodValue: Record<SaveMethod, string>;
   engineValue: (result: ConvertResult) => string;
   /** The value of `facts.threads`: the page is not cross-origin isolated. */
   notIsolated: string;
