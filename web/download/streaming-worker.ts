@@ -57,11 +57,8 @@ export async function findWorker(): Promise<{ worker: ServiceWorker; base: strin
 }
 
 /** Resolves to the reason why downloads cannot be streamed, for use after a colon, or to `undefined`. Takes at most 10 s. */
-export async function streamObstacle(): Promise<string | undefined> {
-  try {
-    await findWorker();
-    return undefined;
-  } catch (thrown) {
-    return (thrown as Error).message;
-  }
-}
+export const streamObstacle = (): Promise<string | undefined> =>
+  findWorker().then(
+    () => undefined,
+    ({ message }: Error) => message,
+  );
