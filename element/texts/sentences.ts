@@ -1,4 +1,4 @@
-// Sentences for errors and notices by their codes, which are those of docs/errors.md.
+// Sentences for errors and notices by their codes, which are those of docs/errors.md, and names in sentences.
 
 import { type ErrorKind, type Fields, shownText } from 'decant';
 
@@ -11,6 +11,12 @@ export const UNFILLED = '\u0000';
 
 /** The text of `field`, escaped and cut: a name may contain anything. */
 export const name = (field: Fields[string]): string => (field === undefined ? UNFILLED : shownText(String(field)));
+
+/** Lists `names`; of more than five, the first four and `others`, which says how many more there are. */
+export const listOf = (names: readonly string[], others: (more: number) => string): string =>
+  names.length > 5
+    ? `${names.slice(0, 4).map(shownText).join(', ')} ${others(names.length - 4)}`
+    : names.map(shownText).join(', ');
 
 /** Adds the name of the disk that `text` is about, if it is one of several. */
 export const ofDisk = ({ disk }: Fields, text: string): string =>

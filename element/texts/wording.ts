@@ -1,6 +1,4 @@
-// How texts are worded: sizes and times in a language, lists, and sentences made of messages of the package and of the page.
-
-import { shownText } from 'decant';
+// How texts are worded: sizes and times in a language, parts of a value, and sentences made of messages of the package and of the page.
 
 /** The least room in the private storage that is stated as a number, in bytes. */
 export const LEAST_ROOM = 1e6;
@@ -69,12 +67,6 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
 }
 
 export type Units = ReturnType<typeof unitsOf>;
-
-/** Lists `names`; of more than five, the first four and `others`, which says how many more there are. */
-export const listOf = (names: readonly string[], others: (more: number) => string): string =>
-  names.length > 5
-    ? `${names.slice(0, 4).map(shownText).join(', ')} ${others(names.length - 4)}`
-    : names.map(shownText).join(', ');
 
 /** The parts that are there, with commas between them. */
 export const commaSeparated = (...parts: unknown[]): string => parts.filter(Boolean).join(', ');

@@ -2,8 +2,8 @@
 
 import { shownText } from 'decant';
 import type { AllTexts, Failed } from '../../types.texts.js';
-import { found, ofDisk } from '../sentences.js';
-import { clause, commaSeparated, firmwareName, listOf, sentence } from '../wording.js';
+import { found, listOf, ofDisk } from '../sentences.js';
+import { clause, commaSeparated, firmwareName, sentence } from '../wording.js';
 import {
   about,
   checking,

@@ -2,7 +2,8 @@
 
 import { shownText } from 'decant';
 import type { AllTexts } from '../../types.texts.js';
-import { clause, commaSeparated, firmwareName, listOf } from '../wording.js';
+import { listOf } from '../sentences.js';
+import { clause, commaSeparated, firmwareName } from '../wording.js';
 import { about, checking, downloadCost, exactSize, holds, pickedCost, roughly, size, space, units } from './amounts.js';
 import { germanMessages } from './messages.js';
 import { germanResults } from './results.js';
