@@ -37,44 +37,53 @@ pub enum Answer<'a> {
 /// A validated header.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// The cipher and its key length in bits.
-    pub cipher: String,
-    /// The mode of the cipher.
-    pub mode: String,
-    /// The method for initialisation vectors.
-    pub iv: String,
-    /// The hash of that method, if it has one.
-    pub iv_hash: Option<String>,
-    /// The hash of the key's digest.
-    pub hash: String,
-    /// The UUID.
-    pub uuid: String,
-    /// The version of LUKS.
-    pub version: u32,
+    /// What the API reports.
+    pub info: LuksInfo,
     /// Whether one of the two copies of the header is damaged.
     pub is_copy_damaged: bool,
     /// The length of an encrypted sector, in bytes.
     pub sector: u32,
-    /// Offset of the payload in a LUKS file, in bytes.
-    pub payload_offset: u64,
     /// The length of the payload, in bytes; `None` if it reaches to the end of the file.
     pub payload_len: Option<u64>,
-    /// Iterations of the key's digest.
-    pub iterations: u32,
+}
+
+/// The content of a LUKS header, for the API. Offsets are in bytes from the start of the header.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LuksInfo {
+    /// 1 or 2.
+    pub version: u32,
+    /// The cipher and its key length in bits, such as "aes-256".
+    pub cipher: String,
+    /// The cipher mode, such as "xts".
+    pub mode: String,
+    /// The generator of initialisation vectors, such as "plain64".
+    pub iv: String,
+    /// The hash of the `essiv` generator, such as "sha256".
+    pub iv_hash: Option<String>,
+    /// The hash of the key derivation, such as "sha256".
+    pub hash: String,
+    /// The UUID.
+    pub uuid: String,
+    /// The payload's offset in a plain LUKS file.
+    pub payload_offset: u64,
+    /// Iterations of the master key digest.
+    pub master_key_iterations: u32,
     /// The key slots.
     pub slots: Vec<Slot>,
 }
 
-/// A key slot.
+/// A LUKS key slot.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Slot {
-    /// Whether it holds a key.
+    /// Whether the slot holds a key.
     pub active: bool,
     /// Of PBKDF2, or passes of Argon2.
     pub iterations: u32,
-    /// Offset of its key material from the start of the header, in bytes.
-    pub offset: u64,
-    /// Stripes that the key is split into.
+    /// Offset of the key material.
+    pub key_offset: u64,
+    /// Stripes that the master key is split into.
     pub stripes: u32,
 }
 
@@ -127,25 +136,25 @@ mod tests {
     #[test]
     fn a_description_of_many_slots_fits() {
         let name = || "€".repeat(21);
-        let slot = Slot { active: true, iterations: u32::MAX, offset: u64::MAX, stripes: 4000 };
-        let description = Description {
+        let slot = Slot { active: true, iterations: u32::MAX, key_offset: u64::MAX, stripes: 4000 };
+        let info = LuksInfo {
+            version: 2,
             cipher: name(),
             mode: name(),
             iv: name(),
             iv_hash: Some(name()),
             hash: name(),
             uuid: name(),
-            version: 2,
-            is_copy_damaged: true,
-            sector: 4096,
             payload_offset: u64::MAX,
-            payload_len: Some(u64::MAX),
-            iterations: u32::MAX,
+            master_key_iterations: u32::MAX,
             slots: vec![slot; 32],
         };
+        let description = Description { info, is_copy_damaged: true, sector: 4096, payload_len: Some(u64::MAX) };
         let mut output = [0; MAX_ANSWER];
         let len = Answer::Described(description).encode(&mut output);
-        let Answer::Described(found) = Answer::decode(&output[..len]) else { panic!("another answer") };
-        assert_eq!((found.slots.len(), found.uuid, found.iterations), (32, name(), u32::MAX));
+        let Answer::Described(Description { info: found, .. }) = Answer::decode(&output[..len]) else {
+            panic!("another answer")
+        };
+        assert_eq!((found.slots.len(), found.uuid, found.master_key_iterations), (32, name(), u32::MAX));
     }
 }

@@ -14,7 +14,7 @@ mod request;
 mod service;
 mod spec;
 
-pub use answer::{Answer, Description, MAX_ANSWER, Slot};
+pub use answer::{Answer, Description, LuksInfo, MAX_ANSWER, Slot};
 #[cfg(feature = "direct")]
 pub use direct::{
     Hasher, Platform, PlatformFunction, SectorCipher, Unlocking, describe, hash_blocks, settled, use_platform,

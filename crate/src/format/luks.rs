@@ -46,7 +46,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     }
     let header = luks::read(&*source, place, NEWEST).await?;
     let described = &header.description;
-    let (payload, sector) = (HostOffset(described.payload_offset), u64::from(described.sector));
+    let (payload, sector) = (HostOffset(described.info.payload_offset), u64::from(described.sector));
     if payload.0 == 0 {
         return Err(Error::unsupported("LUKS with a detached header"));
     }

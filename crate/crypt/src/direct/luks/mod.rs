@@ -7,7 +7,7 @@ mod unlocking;
 pub use unlocking::Unlocking;
 
 use super::argon2::Argon2;
-use crate::{Answer, BlockCipher, CipherSpec, CryptError, Description, Hash, IvGenerator, Mode, SALT, Slot};
+use crate::{Answer, BlockCipher, CipherSpec, CryptError, Description, Hash, IvGenerator, LuksInfo, Mode, SALT, Slot};
 
 /// A validated header. Names of ciphers and hashes are as in the header.
 struct Luks {
@@ -131,9 +131,10 @@ fn description(luks: Luks) -> Description {
     let keys = if mode == "xts" { 2 } else { 1 };
     let slot = |slot: &KeySlot| {
         let (Kdf::Pbkdf2 { iterations, .. } | Kdf::Argon2(Argon2 { passes: iterations, .. })) = slot.kdf;
-        Slot { active: slot.active, iterations, offset: slot.offset, stripes: slot.stripes }
+        Slot { active: slot.active, iterations, key_offset: slot.offset, stripes: slot.stripes }
     };
-    Description {
+    let info = LuksInfo {
+        version: luks.version,
         cipher: format!("{cipher}-{}", luks.key_len * 8 / keys),
         mode: mode.to_owned(),
         iv: iv.unwrap_or_default().to_owned(),
@@ -141,14 +142,11 @@ fn description(luks: Luks) -> Description {
         iv_hash: hash.filter(|hash| iv == Some("essiv") && !hash.is_empty()).map(str::to_owned),
         hash: luks.digest.hash,
         uuid: luks.uuid,
-        version: luks.version,
-        is_copy_damaged: luks.is_other_damaged,
-        sector: luks.sector,
         payload_offset: luks.payload_offset,
-        payload_len: luks.payload_len,
-        iterations: luks.digest.iterations,
+        master_key_iterations: luks.digest.iterations,
         slots: luks.slots.iter().map(slot).collect(),
-    }
+    };
+    Description { info, is_copy_damaged: luks.is_other_damaged, sector: luks.sector, payload_len: luks.payload_len }
 }
 
 /// The parts of a cipher like "aes-cbc-essiv:sha256".
