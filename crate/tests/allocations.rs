@@ -6,12 +6,13 @@
 //! abort counts as `internal`: if the wasm traps, the TypeScript side reports that kind.
 
 use crate::each_run::{EachRun, put};
+use crate::fuzz::conversion::{convert, convert_in_order};
 use crate::fuzz::files::Files;
 use crate::fuzz::memory::Memory;
 use crate::fuzz::small::*;
 use crate::fuzz::{bases, vmdk_bases};
 use crate::scope::{Scope, by_scope, scope};
-use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
+use decant::convert::{Cancel, InOrder, Output};
 use decant::crypt::Keys;
 use decant::io::target::Abilities;
 use decant::native::{Inline, Opened, open};
@@ -191,7 +192,7 @@ impl Task<'_> {
         assert!(disk.is_finished.get() == result.is_ok(), "a failed conversion was completed, or the other way round");
         let len = file.borrow().len().max(disk.opened.get().flatten().unwrap_or(0) as usize);
         file.borrow_mut().resize(len, 0);
-        (result.map(|done| (file.take(), done.lost.bytes)), COUNT.get())
+        (result.map(|done| (file.take(), done.disks[0].lost.bytes)), COUNT.get())
     }
 
     /// Runs it in a separate process. Returns its exit status and output.

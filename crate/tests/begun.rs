@@ -3,7 +3,7 @@
 use crate::common::each_run::{EachRun, put};
 use crate::common::*;
 use decant::compress::Encoding;
-use decant::convert::{Cancel, Output, ResumePoint, resume};
+use decant::convert::{Cancel, DiskSource, Output, ResumePoint, convert_disks};
 use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::output::{OUTPUT_FORMATS, by_name};
@@ -32,13 +32,14 @@ fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -
         let target = EachRun::new(Abilities::default(), |offset, bytes| put(&writing, offset, bytes));
         let output = Output::new(&*layout, STAMP, &target);
         let note = |progress: decant::convert::Progress| noting.borrow_mut().push(progress.settled);
-        let done = resume(&image, &executor, &output, begun, &note, &Cancel::default()).await;
+        let disk = DiskSource::image(&image, &executor);
+        let done = convert_disks(&[disk], &output, begun, &note, &Cancel::default()).await;
         // The file has the size with which it was opened, even if it ends with a hole.
         writing.borrow_mut().resize(target.opened.get().flatten().unwrap() as usize, 0);
         done
     };
     let done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
-    assert_eq!(done.progress.guest_done, done.virtual_size);
+    assert_eq!(done.progress.guest_done, done.disks[0].virtual_size);
     let (bytes, settled) = (file.take(), settled.take());
     Made { bytes, settled, written: done.progress.written }
 }

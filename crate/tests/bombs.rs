@@ -3,9 +3,9 @@
 
 use crate::alone;
 use crate::common::each_run::nowhere;
-use crate::common::{by_scope, filter, layout_in_order};
+use crate::common::{by_scope, convert_in_order, filter, layout_in_order};
 use crate::counting::{HELD, PEAK};
-use decant::convert::{Cancel, InOrder, Output, Progress, convert_in_order};
+use decant::convert::{Cancel, InOrder, Output, Progress};
 use decant::crypt::Keys;
 use decant::io::target::Abilities;
 use decant::native::{Inline, Opened, open};
@@ -83,7 +83,8 @@ fn zeros_cost_no_memory_and_no_output() {
                 start.elapsed()
             );
             let Progress { guest_done, guest_total, read, .. } = done.progress;
-            assert_eq!((guest_done, guest_total, done.virtual_size, read), (size, None, size, len), "{}", format.name);
+            let virtual_size = done.disks[0].virtual_size;
+            assert_eq!((guest_done, guest_total, virtual_size, read), (size, None, size, len), "{}", format.name);
             assert!(peak < 16 * MIB, "{}: {peak} bytes", format.name);
             let written = target.written.get();
             match format.name {
@@ -143,6 +144,6 @@ fn a_hole_of_a_pebibyte_in_order() {
     })
     .unwrap();
     assert_eq!(target.opened.get(), Some(None));
-    assert_eq!((done.virtual_size, target.end.get()), (SIZE, SIZE));
+    assert_eq!((done.disks[0].virtual_size, target.end.get()), (SIZE, SIZE));
     assert!(target.written.get() <= 8192 && steps.get() < 10, "{} bytes, {} steps", target.written.get(), steps.get());
 }

@@ -2,10 +2,10 @@
 
 use crate::alone;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
-use crate::common::{STAMP, by_scope, layout};
+use crate::common::{STAMP, by_scope, convert, layout};
 use crate::counting::{HELD, PEAK};
 use crate::limits::in_order;
-use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload, convert};
+use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload};
 use decant::crypt::Keys;
 use decant::offsets::HostOffset;
 use decant::output::by_name;

@@ -2,7 +2,7 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::convert::{Output, convert};
+use decant::convert::Output;
 use decant::disk::info::Need;
 use decant::io::target::Abilities;
 use decant::open::chain::{Companion, MAX_LAYERS};

@@ -1,7 +1,7 @@
 //! A conversion announces its reads to sources with `expects`.
 
 use crate::common::*;
-use decant::convert::{Budget, Cancel, MAX_JOB, Output, convert, read};
+use decant::convert::{Budget, Cancel, MAX_JOB, Output, read};
 use decant::io::source::{Files, Profile, Reader};
 use decant::io::target::Abilities;
 use decant::native::Inline;

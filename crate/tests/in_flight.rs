@@ -2,8 +2,8 @@
 
 use crate::common::each_run::EachRun;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
-use crate::common::{STAMP, layout};
-use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload, convert};
+use crate::common::{STAMP, convert, layout};
+use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload};
 use decant::crypt::Keys;
 use decant::io::target::Abilities;
 use decant::native::FileSource;

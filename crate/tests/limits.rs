@@ -3,12 +3,11 @@
 
 use crate::alone;
 use crate::common::each_run::{EachRun, nowhere};
-use crate::common::layout;
 use crate::common::small::*;
 use crate::common::vdi::{Block, FREE, Vdi};
-use crate::common::{Case, by_scope, vmdk};
+use crate::common::{Case, by_scope, convert, layout, vmdk};
 use crate::counting::{ALLOCATIONS, HELD, PEAK};
-use decant::convert::{Cancel, Output, convert};
+use decant::convert::{Cancel, Output};
 use decant::disk::file_check::CheckProgress;
 use decant::io::target::Abilities;
 use decant::native::Inline;

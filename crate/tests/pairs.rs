@@ -4,7 +4,7 @@
 
 use crate::common::*;
 use crate::outputs;
-use decant::convert::{Cancel, Digest, DiskDigest, Output, convert};
+use decant::convert::{Cancel, Digest, DiskDigest, Output};
 use decant::format;
 use decant::io::target::{Abilities, Holes, Target};
 use decant::native::{FileSource, FileTarget, Inline, InlineHasher};
@@ -94,7 +94,7 @@ async fn run(
     let hasher = InlineHasher::new()?;
     let output = Output { digest: Some(Digest::Sha256(&hasher)), ..Output::new(&*layout, STAMP, &*target) };
     let converted = convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?;
-    let digest = converted.digest.expect("it was wanted");
+    let digest = converted.disks[0].digest.expect("it was wanted");
     assert_eq!(digest.size, image.virtual_size());
     Ok((converted.output_size, digest))
 }

@@ -1,7 +1,7 @@
 //! A source is read according to its profile.
 
 use crate::common::*;
-use decant::convert::{Cancel, Output, convert};
+use decant::convert::{Cancel, Output};
 use decant::io::source::Profile;
 use decant::io::target::Abilities;
 use decant::native::Inline;

@@ -2,7 +2,7 @@
 
 use crate::common::each_run::{EachRun, put};
 use crate::common::*;
-use decant::convert::{Cancel, DiskSource, Output, ResumePoint, SUMMED, Summing, Sums, convert_disk, sums_of};
+use decant::convert::{Cancel, DiskSource, Output, ResumePoint, SUMMED, Summing, Sums, convert_disks, sums_of};
 use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::offsets::{GuestOffset, GuestRange};
@@ -42,10 +42,10 @@ fn converted(disk: &[u8], format: &'static str, job: u64, begun: ResumePoint) ->
         });
         let summing = Some(Summing { seed: SEED, discards: false });
         let output = Output { summing, ..Output::new(&*layout, STAMP, &target) };
-        convert_disk(DiskSource::image(&image, &executor), &output, begun, &|_| {}, &Cancel::default()).await
+        convert_disks(&[DiskSource::image(&image, &executor)], &output, begun, &|_| {}, &Cancel::default()).await
     };
-    let done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
-    (done.sums, file.take())
+    let mut done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
+    (done.disks.remove(0).sums, file.take())
 }
 
 /// The sums of `ranges` of the disk of `image`.
@@ -60,10 +60,9 @@ fn sums(image: &[u8], is_raw: bool, job: u64, ranges: Option<Vec<GuestRange>>) -
             Some(ranges) => disk.within(&ranges),
             None => disk,
         };
-        sums_of(disk, SEED, &|_| {}, &Cancel::default()).await
+        sums_of(disk, SEED, &|done| assert_eq!(done.written, 0), &Cancel::default()).await
     };
     let done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
-    assert_eq!(done.progress.written, 0);
     done.sums
 }
 

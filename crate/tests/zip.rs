@@ -7,7 +7,7 @@ use crate::common::zip::{Entry, Zip};
 use crate::common::*;
 use crate::tar::content;
 use decant::container::part::PartDecoder;
-use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
+use decant::convert::{Cancel, InOrder, Output};
 use decant::crypt::Keys;
 use decant::disk::info::ContainerInfo;
 use decant::error::fields::Field;
@@ -742,7 +742,7 @@ fn size_of(file: Sparse, disk: &str) -> decant::Result<u64> {
                 convert(&image, &executor(image.files().clone()), &output, &progress, &cancel).await?
             }
         };
-        Ok(done.virtual_size)
+        Ok(done.disks[0].virtual_size)
     })
 }
 

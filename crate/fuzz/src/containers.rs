@@ -2,12 +2,13 @@
 
 use super::changes;
 use super::checksum::crc32;
+use super::conversion::convert_in_order;
 use super::examine::{Seen, convert_if_small, settled};
 use super::memory::{Disk, Memory};
 use super::reference::zip;
 use super::small;
 use decant::container::part::PartDecoder;
-use decant::convert::{Cancel, InOrder, Output, convert_in_order};
+use decant::convert::{Cancel, InOrder, Output};
 use decant::crypt::Keys;
 use decant::io::stream::{ByteStream, FileStream};
 use decant::native::{Inline, InlineParts, Opened, open};
@@ -301,5 +302,5 @@ fn in_order(image: &StreamedImage, job: u64, by_parts: bool) -> Result<Disk, Err
     let layout = format.layout_in_order(&Options::recommended(format)).expect("a raw disk has any size");
     let output = Output::new(&*layout, Stamp::default(), &disk);
     let result = block_on(convert_in_order(&input, &executor, &output, &|_| {}, &Cancel::default()));
-    settled(result.map(|done| assert_eq!(done.virtual_size, disk.len.get())), disk)
+    settled(result.map(|done| assert_eq!(done.disks[0].virtual_size, disk.len.get())), disk)
 }

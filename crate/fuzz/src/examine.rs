@@ -1,9 +1,10 @@
 //! Opens, describes, lists and converts an image, in several ways, and checks that they agree.
 
+use super::conversion::convert;
 use super::files::Files;
 use super::memory::{Disk, Memory};
 use super::reference;
-use decant::convert::{Cancel, Output, convert};
+use decant::convert::{Cancel, Output};
 use decant::disk::extent::{Extent, ExtentKind};
 use decant::disk::file_check::CheckProgress;
 use decant::io::source::Source;
@@ -134,7 +135,7 @@ fn attempt(image: &Image, job: u64) -> Attempt {
     let result = block_on(convert(image, &executor, &output, &progress, &Cancel::default()));
     let result = result.map(|done| {
         assert_eq!(done.progress.guest_done, image.virtual_size());
-        assert!(image.is_salvaged() || done.lost.ranges == 0);
+        assert!(image.is_salvaged() || done.disks[0].lost.ranges == 0);
     });
     (settled(result, disk), read.get())
 }

@@ -4,6 +4,8 @@ pub mod bases;
 pub mod changes;
 pub mod checksum;
 pub mod containers;
+#[path = "../../tests/common/conversion.rs"]
+pub mod conversion;
 #[path = "../../tests/outputs/dynamic_vhd.rs"]
 pub mod dynamic_vhd;
 pub mod examine;

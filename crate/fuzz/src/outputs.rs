@@ -1,11 +1,12 @@
 //! Disks through every output and back.
 
+use super::conversion::{convert, convert_in_order};
 use super::dynamic_vhd;
 use super::examine::Seen;
 use super::memory::Memory;
 use super::written::Written;
 use decant::compress::{CompressedEncoding, Encoding};
-use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
+use decant::convert::{Cancel, InOrder, Output};
 use decant::crypt::Keys;
 use decant::io::target::{Abilities, Holes};
 use decant::native::{Inline, Opened, open};

@@ -5,7 +5,7 @@
 //! windows of the disk, so that memory is bounded and the first difference is known early.
 
 use super::executor::Executor;
-use super::pipeline::{Converted, sums_of};
+use super::pipeline::{ConvertedDisk, sums_of};
 use super::sums::SUMMED;
 use super::{Cancel, DiskSource, Progress, read};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
@@ -111,7 +111,8 @@ pub async fn compare<E: Executor>(
             sums_of(one, comparing.seed, &of_one, cancel).map_err(|error| of_disk(0, error)),
             sums_of(other, comparing.seed, &of_other, cancel).map_err(|error| of_disk(1, error)),
         );
-        let (Converted { sums, lost, .. }, Converted { sums: other_sums, lost: other_lost, .. }) = passes.await?;
+        let (ConvertedDisk { sums, lost, .. }, ConvertedDisk { sums: other_sums, lost: other_lost, .. }) =
+            passes.await?;
         for (all, lost) in found.compared.lost.iter_mut().zip([lost, other_lost]) {
             all.join(lost);
         }

@@ -33,9 +33,7 @@ pub use in_order::InOrder;
 pub use job::Job;
 pub use measure::{Measured, measure};
 pub use output::Output;
-pub use pipeline::{
-    ConvertedDisk, ConvertedDisks, convert, convert_disk, convert_disks, convert_in_order, resume, sums_of,
-};
+pub use pipeline::{ConvertedDisk, ConvertedDisks, convert_disks, sums_of};
 pub use progress::{Cancel, Progress, ResumePoint};
 pub use reshape::{Change, Reshaped, reshaped};
 pub use run::Transcoder;

@@ -3,7 +3,6 @@
 use super::digest::{Digester, DiskDigest, runs_of};
 use super::disk_source::DiskSource;
 use super::executor::{ExecutedJob, Executor};
-use super::in_order::InOrder;
 use super::output::{FinishedOutput, Output, OutputWriter, Pass};
 use super::progress::{Cancel, Progress, ResumePoint};
 use super::sector_size;
@@ -16,7 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Discarding, OutputBytes};
 use crate::modules::prepare;
 use crate::offsets::{GuestOffset, GuestRange};
-use crate::open::image::Image;
 use crate::open::manifest::Manifest;
 use crate::output::{Layout, Options, Stamp, Write, by_name};
 use futures_util::FutureExt;
@@ -25,28 +23,7 @@ use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
 use std::rc::Rc;
 
-/// The result of a conversion of one disk.
-#[derive(Debug)]
-pub struct Converted {
-    /// The final progress.
-    pub progress: Progress,
-    /// The size of the disk that the guest sees, in bytes.
-    pub virtual_size: u64,
-    /// The ranges of the disk that have other bytes than in the image.
-    pub rewritten: Vec<GuestRange>,
-    /// The size of the output, in bytes.
-    pub output_size: u64,
-    /// Notices on the result.
-    pub notices: Vec<Notice>,
-    /// In a salvage: the lost ranges.
-    pub lost: Losses,
-    /// The guest sums; empty unless they are wanted.
-    pub sums: Sums,
-    /// See [`Output::digest`].
-    pub digest: Option<DiskDigest>,
-}
-
-/// The result of a conversion of all disks of a machine.
+/// The result of a conversion of a disk, or of all disks of a machine.
 #[derive(Debug)]
 pub struct ConvertedDisks {
     /// The final progress, of all disks.
@@ -76,69 +53,13 @@ pub struct ConvertedDisk {
     pub digest: Option<DiskDigest>,
 }
 
-/// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at
-/// once. After a failure or a cancel the target is aborted.
-///
-/// Fails with `missing-file` or `password` if a file or key is missing, with `cancelled`, as reading, decoding and writing do, and with
-/// the code `needs-spool` if the image is read in place and its disk is stored in another order than it has.
-pub async fn convert<E: Executor>(
-    image: &Image,
-    executor: &E,
-    output: &Output<'_, E::Bytes>,
-    progress: &dyn Fn(Progress),
-    cancel: &Cancel,
-) -> Result<Converted> {
-    resume(image, executor, output, ResumePoint::default(), progress, cancel).await
-}
-
-/// Resumes an interrupted [`convert`] of the same image to the same output. `start` is the last [`Progress::settled`]
-/// of the earlier conversion: everything before it must be in the output. The output must be plain, and its
-/// target must take writes in any order.
-pub async fn resume<E: Executor>(
-    image: &Image,
-    executor: &E,
-    output: &Output<'_, E::Bytes>,
-    start: ResumePoint,
-    progress: &dyn Fn(Progress),
-    cancel: &Cancel,
-) -> Result<Converted> {
-    convert_disk(DiskSource::image(image, executor), output, start, progress, cancel).await
-}
-
-/// Converts the whole streamed `disk` like [`convert`]. Unless its size is stated, the layout of `output` must come from
-/// [`OutputFormat::layout_in_order`](crate::output::OutputFormat::layout_in_order). `executor` must read from
-/// [`InOrder::files`].
-pub async fn convert_in_order<E: Executor>(
-    disk: &InOrder<'_>,
-    executor: &E,
-    output: &Output<'_, E::Bytes>,
-    progress: &dyn Fn(Progress),
-    cancel: &Cancel,
-) -> Result<Converted> {
-    convert_disk(DiskSource::in_order(disk, executor), output, ResumePoint::default(), progress, cancel).await
-}
-
-/// Converts one disk like [`resume`].
-pub async fn convert_disk<E: Executor>(
-    disk: DiskSource<'_, E>,
-    output: &Output<'_, E::Bytes>,
-    start: ResumePoint,
-    progress: &dyn Fn(Progress),
-    cancel: &Cancel,
-) -> Result<Converted> {
-    let ConvertedDisks { progress, output_size, mut disks } =
-        convert_disks(&[disk], output, start, progress, cancel).await?;
-    let ConvertedDisk { virtual_size, rewritten, notices, lost, sums, digest, .. } = disks.remove(0);
-    Ok(Converted { progress, virtual_size, rewritten, output_size, notices, lost, sums, digest })
-}
-
-/// Computes the guest sums of a disk, and writes nothing. Fails as [`convert`] does.
+/// Computes the guest sums of a disk, and writes nothing. Fails as [`convert_disks`] does.
 pub async fn sums_of<E: Executor>(
     disk: DiskSource<'_, E>,
     seed: u64,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
-) -> Result<Converted> {
+) -> Result<ConvertedDisk> {
     let raw = by_name("raw")?;
     let options = Options::new(raw, &[])?;
     let layout = match disk.content.virtual_size() {
@@ -147,11 +68,23 @@ pub async fn sums_of<E: Executor>(
     };
     let summing = Some(Summing { seed, discards: true });
     let output = Output { summing, ..Output::new(&*layout, Stamp::default(), &Discarding) };
-    convert_disk(disk, &output, ResumePoint::default(), progress, cancel).await
+    let mut done = convert_disks(&[disk], &output, ResumePoint::default(), progress, cancel).await?;
+    Ok(done.disks.remove(0))
 }
 
-/// Converts `disks` into one output like [`convert`], one after the other. If there are several, the layout of `output` must be for all of
-/// them ([`Layout::with_disks`]), and their sizes known. A single image can be resumed from `start`: see [`resume`].
+/// Converts `disks` into one output, one after the other, and reports progress after each job. A cancel takes effect at once. After a
+/// failure or a cancel the target is aborted.
+///
+/// If there are several disks, the layout of `output` must be for all of them ([`Layout::with_disks`]), and their sizes known. For a
+/// streamed disk whose size is not stated, the layout must come from
+/// [`OutputFormat::layout_in_order`](crate::output::OutputFormat::layout_in_order).
+///
+/// A single image resumes an interrupted conversion of the same image to the same output: `start` is the last [`Progress::settled`] of the
+/// earlier conversion, and everything before it must be in the output. The output must then be plain, and its target must take writes in
+/// any order.
+///
+/// Fails with `missing-file` or `password` if a file or key is missing, with `cancelled`, as reading, decoding and writing do, and with
+/// the code `needs-spool` if an image is read in place and its disk is stored in another order than it has.
 pub async fn convert_disks<E: Executor>(
     disks: &[DiskSource<'_, E>],
     output: &Output<'_, E::Bytes>,

@@ -3,6 +3,7 @@
 
 #![allow(dead_code)] // Each test binary uses its part.
 
+mod conversion;
 pub mod each_run;
 pub mod every_way;
 mod held;
@@ -22,6 +23,7 @@ pub mod written;
 pub mod zip;
 pub mod zlib;
 
+pub use conversion::*;
 pub use held::*;
 pub use scope::*;
 
@@ -29,8 +31,8 @@ use decant::compress::Encoding;
 use decant::container::blocks::InPlace;
 use decant::container::part::PartDecoder;
 use decant::convert::{
-    Cancel, Change, Digest, DiskDigest, DiskSource, InOrder, Output, Progress, ResumePoint, convert_disk,
-    convert_in_order, reshaped,
+    Cancel, Change, ConvertedDisk, Digest, DiskDigest, DiskSource, InOrder, Output, Progress, ResumePoint,
+    convert_disks, reshaped,
 };
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
@@ -511,13 +513,16 @@ impl Case {
             writing.expect(&*layout);
             let disk = DiskSource::reshaped(&image, Rc::new(reshaped), &executor);
             let output = Output { may_read_twice: true, digest, ..Output::new(&*layout, STAMP, &*writing) };
-            convert_disk(disk, &output, ResumePoint::default(), &progress, &cancel).await
+            convert_disks(&[disk], &output, ResumePoint::default(), &progress, &cancel).await
         };
         let result = drive(&source, answers, work).expect("it waits for nothing");
-        let digest = result.as_ref().ok().and_then(|done| done.digest);
-        let (result, output_size, lost, notices, rewritten) = match result {
-            Ok(done) => (Ok(done.progress), done.output_size, done.lost, done.notices, done.rewritten),
-            Err(error) => (Err(error), 0, Losses::default(), Vec::new(), Vec::new()),
+        let (result, output_size, disk) = match result {
+            Ok(mut done) => (Ok(done.progress), done.output_size, Some(done.disks.remove(0))),
+            Err(error) => (Err(error), 0, None),
+        };
+        let (lost, notices, rewritten, digest) = match disk {
+            Some(ConvertedDisk { lost, notices, rewritten, digest, .. }) => (lost, notices, rewritten, digest),
+            None => (Losses::default(), Vec::new(), Vec::new(), None),
         };
         let rewritten = rewritten.iter().map(|range| (range.start.0, range.len())).collect();
         Converted { result, lost, notices, rewritten, output_size, digest, target, source, companions }

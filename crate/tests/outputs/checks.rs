@@ -5,7 +5,7 @@ use crate::common::random::Random;
 use crate::common::*;
 use decant::ErrorKind;
 use decant::compress::{CompressedEncoding, Encoding};
-use decant::convert::{Cancel, Change, Measured, Output as Conversion, Progress, convert, measure};
+use decant::convert::{Cancel, Change, Measured, Output as Conversion, Progress, measure};
 use decant::error::fields::Field;
 use decant::io::target::{Abilities, Holes};
 use decant::native::Inline;

@@ -3,7 +3,7 @@
 use super::{MIB, OUTPUTS, Output};
 use crate::common::written::Written;
 use crate::common::*;
-use decant::convert::{Cancel, Output as Conversion, convert};
+use decant::convert::{Cancel, Output as Conversion};
 use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::{Image, OpenOptions};

@@ -2,7 +2,7 @@
 
 use super::{vdi, vhdx};
 use crate::common::*;
-use decant::convert::{Cancel, Change, Output, convert, reshaped};
+use decant::convert::{Cancel, Change, Output, reshaped};
 use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::output::{Options, Stamp, by_name};
