@@ -8,8 +8,6 @@ mod direct;
 
 #[cfg(feature = "direct")]
 pub use direct::{Bzip2Decoder, Bzip2Divider};
-#[cfg(not(feature = "direct"))]
-pub use imported::{Bzip2Decoder, Bzip2Divider};
 
 use decant_module::Module;
 
@@ -24,26 +22,7 @@ pub const BLOCK: u64 = 0x3141_5926_5359;
 pub const END: u64 = 0x1772_4538_5090;
 
 #[cfg(not(feature = "direct"))]
-mod imported {
-    use crate::MODULE;
-    use decant_module::{Module, ModuleCodec, ModuleDecoder, ModuleDivider, StreamRequest};
-
-    /// bzip2 in the module.
-    pub struct Bzip2;
-
-    impl ModuleCodec for Bzip2 {
-        type Request = StreamRequest;
-
-        fn module() -> &'static Module {
-            &MODULE
-        }
-    }
-
-    /// A decoder of streams.
-    pub type Bzip2Decoder = ModuleDecoder<Bzip2>;
-    /// A divider of streams.
-    pub type Bzip2Divider = ModuleDivider<Bzip2>;
-}
+decant_module::imported_codec!(Bzip2, decant_module::StreamRequest, Bzip2Decoder, Bzip2Divider);
 
 #[cfg(all(feature = "direct", target_arch = "wasm32"))]
 decant_module::export!(bzip2, decant_module::Decoders<Bzip2Decoder>);

@@ -35,29 +35,29 @@ struct Method {
 
 const XZ: Method = Method {
     files: xz_files,
-    decoder: || Box::new(XzDecoder::new().expect("memory")),
-    divider: || Box::new(XzDivider::new().expect("memory")),
+    decoder: || Box::new(XzDecoder::default()),
+    divider: || Box::new(XzDivider::default()),
     repaired: repaired_xz,
     other: liblzma,
 };
 const ZSTD: Method = Method {
     files: zstd_files,
-    decoder: || Box::new(ZstdDecoder::new().expect("memory")),
-    divider: || Box::new(ZstdDivider::new().expect("memory")),
+    decoder: || Box::new(ZstdDecoder::default()),
+    divider: || Box::new(ZstdDivider::default()),
     repaired: |file| file,
     other: libzstd,
 };
 const BZIP2: Method = Method {
     files: bzip2_files,
-    decoder: || Box::new(Bzip2Decoder::new().expect("memory")),
-    divider: || Box::new(Bzip2Divider::new().expect("memory")),
+    decoder: || Box::new(Bzip2Decoder::default()),
+    divider: || Box::new(Bzip2Divider::default()),
     repaired: repaired_bzip2,
     other: libbz2,
 };
 
 const LZ4: Method = Method {
     files: lz4_frames::files,
-    decoder: || Box::new(Lz4Decoder::new().expect("memory")),
+    decoder: || Box::new(Lz4Decoder::default()),
     divider: || Box::new(Undivided),
     repaired: lz4_frames::repaired,
     other: lz4_frames::other,

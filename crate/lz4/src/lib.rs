@@ -8,8 +8,6 @@ mod direct;
 
 #[cfg(feature = "direct")]
 pub use direct::Lz4Decoder;
-#[cfg(not(feature = "direct"))]
-pub use imported::Lz4Decoder;
 
 use decant_module::Module;
 
@@ -22,24 +20,7 @@ pub const MAGIC: u32 = 0x184d_2204;
 pub const LEGACY_MAGIC: u32 = 0x184c_2102;
 
 #[cfg(not(feature = "direct"))]
-mod imported {
-    use crate::MODULE;
-    use decant_module::{Module, ModuleCodec, ModuleDecoder, StreamRequest};
-
-    /// lz4 in the module.
-    pub struct Lz4;
-
-    impl ModuleCodec for Lz4 {
-        type Request = StreamRequest;
-
-        fn module() -> &'static Module {
-            &MODULE
-        }
-    }
-
-    /// A decoder of streams.
-    pub type Lz4Decoder = ModuleDecoder<Lz4>;
-}
+decant_module::imported_codec!(Lz4, decant_module::StreamRequest, Lz4Decoder);
 
 #[cfg(all(feature = "direct", target_arch = "wasm32"))]
 decant_module::export!(lz4, decant_module::Decoders<Lz4Decoder>);

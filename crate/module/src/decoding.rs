@@ -24,6 +24,18 @@ pub trait StreamDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step;
 }
 
+/// Creates a decoder, which is linked or in a module.
+pub trait CreateDecoder {
+    /// Returns `None` if memory runs out.
+    fn create() -> Option<Box<dyn StreamDecoder>>;
+}
+
+impl<D: StreamDecoder + Default + 'static> CreateDecoder for D {
+    fn create() -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(D::default()))
+    }
+}
+
 /// The divider of a codec whose streams are not divided.
 #[derive(Default)]
 pub struct Undivided;
@@ -112,14 +124,14 @@ pub struct Buffers<'a> {
 }
 
 impl Buffers<'_> {
-    /// Lets `run` use `input` and `output`. Returns the progress, with the state that `run` returns.
-    pub fn step(
-        input: &[u8],
-        output: &mut [u8],
-        run: impl FnOnce(&mut Buffers<'_>) -> Result<StreamState, Fault>,
-    ) -> Step {
+    /// Lets `run` use `input` and `output`. Returns the progress; `run` returns whether all that began has ended.
+    pub fn step(input: &[u8], output: &mut [u8], run: impl FnOnce(&mut Buffers<'_>) -> Result<bool, Fault>) -> Step {
         let mut buffers = Buffers { input, output, written: 0 };
-        let state = run(&mut buffers).unwrap_or_else(StreamState::Failed);
+        let state = match run(&mut buffers) {
+            Ok(true) => StreamState::Whole,
+            Ok(false) => StreamState::Inside,
+            Err(fault) => StreamState::Failed(fault),
+        };
         let consumed = input.len() - buffers.input.len();
         Step { consumed: consumed as u32, written: buffers.written as u32, state, window: 0 }
     }

@@ -17,8 +17,8 @@ pub use blocks::{
     SearchedFile, blocks_in,
 };
 pub use decoding::{
-    Buffers, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, Step,
-    StreamDecoder, StreamFeature, StreamState, USUAL_WINDOW, Undivided,
+    Buffers, CreateDecoder, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, SKIPPABLE_HEADER, SKIPPABLE_MAGIC,
+    Step, StreamDecoder, StreamFeature, StreamState, USUAL_WINDOW, Undivided,
 };
 pub use guest::{Guest, Objects, Service};
 #[cfg(feature = "imported")]

@@ -144,7 +144,7 @@ pub use imported::{ModuleCodec, ModuleDecoder, ModuleDivider, search};
 #[cfg(feature = "imported")]
 mod imported {
     use super::*;
-    use crate::{Fault, Module, StreamState};
+    use crate::{CreateDecoder, Fault, Module, StreamState};
     use std::marker::PhantomData;
 
     /// A codec in a module.
@@ -167,11 +167,11 @@ mod imported {
     type Ask = fn(StreamRequest, &[u8], &mut [u8]) -> Option<usize>;
 
     impl Object {
-        fn created<C: ModuleCodec>(request: StreamRequest) -> Result<Self, <C::Request as Request>::Failure> {
+        fn created<C: ModuleCodec>(request: StreamRequest) -> Option<Self> {
             let mut number = [0; 4];
-            C::module().serve(C::Request::from(request), &[], &mut number)?;
+            C::module().serve(C::Request::from(request), &[], &mut number).ok()?;
             let ask: Ask = |request, input, output| C::module().serve(C::Request::from(request), input, output).ok();
-            Ok(Self { number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
+            Some(Self { number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
         }
 
         fn ask(&self, request: fn(u32) -> StreamRequest, input: &[u8], output: &mut [u8]) -> Option<usize> {
@@ -200,11 +200,10 @@ mod imported {
     /// A divider in the instance of this thread of a codec's module.
     pub type ModuleDivider<C> = ModuleDecoder<C, true>;
 
-    impl<C: ModuleCodec, const DIVIDES: bool> ModuleDecoder<C, DIVIDES> {
-        /// Creates a decoder. Fails if memory runs out.
-        pub fn new() -> Result<Self, <C::Request as Request>::Failure> {
+    impl<C: ModuleCodec + 'static, const DIVIDES: bool> CreateDecoder for ModuleDecoder<C, DIVIDES> {
+        fn create() -> Option<Box<dyn StreamDecoder>> {
             let request = if DIVIDES { StreamRequest::CreateDivider } else { StreamRequest::Create };
-            Object::created::<C>(request).map(|object| Self(object, PhantomData))
+            Some(Box::new(Self(Object::created::<C>(request)?, PhantomData)))
         }
     }
 
@@ -226,7 +225,7 @@ mod imported {
 
     /// Begins to search `file` in the module of a codec. Returns `None` if memory runs out.
     pub fn search<C: ModuleCodec>(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        Some(Box::new(ModuleSearch(Object::created::<C>(StreamRequest::Search(file)).ok()?)))
+        Some(Box::new(ModuleSearch(Object::created::<C>(StreamRequest::Search(file))?)))
     }
 
     impl BlockSearch for ModuleSearch {
@@ -245,4 +244,36 @@ mod imported {
             let _ = self.0.ask(StreamRequest::FreeSearch, &[], &mut []);
         }
     }
+}
+
+/// Declares the codec of the static `MODULE` of a crate, with its type of requests, the names of its decoder and its divider, and the name
+/// of the function that begins to search a file for blocks.
+#[cfg(feature = "imported")]
+#[macro_export]
+macro_rules! imported_codec {
+    ($Codec:ident, $Request:ty, $Decoder:ident $(, $Divider:ident $(, $search:ident)?)?) => {
+        /// The codec in the module.
+        pub struct $Codec;
+
+        impl $crate::ModuleCodec for $Codec {
+            type Request = $Request;
+
+            fn module() -> &'static $crate::Module {
+                &MODULE
+            }
+        }
+
+        /// A decoder of streams.
+        pub type $Decoder = $crate::ModuleDecoder<$Codec>;
+        $(
+            /// A divider of streams.
+            pub type $Divider = $crate::ModuleDivider<$Codec>;
+            $(
+                /// Begins to search a file for blocks. Returns `None` if memory runs out.
+                pub fn $search(file: $crate::BlockFile) -> Option<Box<dyn $crate::BlockSearch>> {
+                    $crate::search::<$Codec>(file)
+                }
+            )?
+        )?
+    };
 }

@@ -9,7 +9,9 @@ use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le32};
 use decant_bzip2::{Bzip2Decoder, Bzip2Divider};
 use decant_lz4::Lz4Decoder;
-use decant_module::{Fault, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, StreamDecoder, StreamFeature, StreamState};
+use decant_module::{
+    CreateDecoder, Fault, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, StreamDecoder, StreamFeature, StreamState,
+};
 use decant_xz::{XzDecoder, XzDivider};
 use decant_zstd::{ZstdDecoder, ZstdDivider};
 use futures_util::FutureExt;
@@ -39,8 +41,8 @@ pub(super) const XZ: Container = Container {
     probe: |sample| sample.head.starts_with(&decant_xz::MAGIC),
     content: Content::Compressed(Compression {
         module: Some(&decant_xz::MODULE),
-        decode: |stream| CodecStream::decode(XZ_CODEC, stream, XzDecoder::new().ok()),
-        divide: Some(|| Some(Box::new(XzDivider::new().ok()?))),
+        decode: |stream| CodecStream::decode(XZ_CODEC, stream, XzDecoder::create()),
+        divide: Some(XzDivider::create),
         blocks: BlocksOf { search: decant_xz::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
     }),
 };
@@ -56,8 +58,8 @@ pub(super) const ZSTD: Container = Container {
     probe: |sample| begins_with_frame(sample, &[decant_zstd::MAGIC]),
     content: Content::Compressed(Compression {
         module: Some(&decant_zstd::MODULE),
-        decode: |stream| CodecStream::decode(ZSTD_CODEC, stream, ZstdDecoder::new().ok()),
-        divide: Some(|| Some(Box::new(ZstdDivider::new().ok()?))),
+        decode: |stream| CodecStream::decode(ZSTD_CODEC, stream, ZstdDecoder::create()),
+        divide: Some(ZstdDivider::create),
         blocks: BlocksOf { search: decant_zstd::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
     }),
 };
@@ -73,7 +75,7 @@ pub(super) const LZ4: Container = Container {
     probe: |sample| begins_with_frame(sample, &[decant_lz4::MAGIC, decant_lz4::LEGACY_MAGIC]),
     content: Content::Compressed(Compression {
         module: Some(&decant_lz4::MODULE),
-        decode: |stream| CodecStream::decode(LZ4_CODEC, stream, Lz4Decoder::new().ok()),
+        decode: |stream| CodecStream::decode(LZ4_CODEC, stream, Lz4Decoder::create()),
         divide: None,
         blocks: BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
     }),
@@ -92,8 +94,8 @@ pub(super) const BZIP2: Container = Container {
     probe: is_bzip2,
     content: Content::Compressed(Compression {
         module: Some(&decant_bzip2::MODULE),
-        decode: |stream| CodecStream::decode(BZIP2_CODEC, stream, Bzip2Decoder::new().ok()),
-        divide: Some(|| Some(Box::new(Bzip2Divider::new().ok()?))),
+        decode: |stream| CodecStream::decode(BZIP2_CODEC, stream, Bzip2Decoder::create()),
+        divide: Some(Bzip2Divider::create),
         blocks: BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE_BZIP2, has_size_at_end: false },
     }),
 };
@@ -130,9 +132,9 @@ impl CodecStream {
     pub(super) fn decode(
         codec: &'static Codec,
         stream: Box<dyn ByteStream>,
-        decoder: Option<impl StreamDecoder + 'static>,
+        decoder: Option<Box<dyn StreamDecoder>>,
     ) -> Result<Box<dyn ByteStream>> {
-        let decoder = Box::new(decoder.ok_or_else(|| Error::out_of_memory(INPUT))?);
+        let decoder = decoder.ok_or_else(|| Error::out_of_memory(INPUT))?;
         let (input, window) = (CompressedInput::new(stream, 0)?, OutputWindow::new(WINDOW)?);
         Ok(Box::new(Self { codec, input, decoder, window, largest: 0, has_ended: false }))
     }
@@ -260,11 +262,9 @@ mod tests {
             assert!(output.status.success(), "{command}");
             output.stdout
         };
-        type Make = fn() -> Box<dyn StreamDecoder>;
-        let xz: Make = || Box::new(decant_xz::XzDecoder::new().expect("memory"));
-        let zstd: Make = || Box::new(decant_zstd::ZstdDecoder::new().expect("memory"));
-        let bzip2: Make = || Box::new(decant_bzip2::Bzip2Decoder::new().expect("memory"));
-        let lz4: Make = || Box::new(decant_lz4::Lz4Decoder::new().expect("memory"));
+        type Make = fn() -> Option<Box<dyn StreamDecoder>>;
+        let (xz, zstd): (Make, Make) = (XzDecoder::create, ZstdDecoder::create);
+        let (bzip2, lz4): (Make, Make) = (Bzip2Decoder::create, Lz4Decoder::create);
         let files: [(&str, Make); 13] = [
             ("xz -c", xz),
             ("xz -c0 --check=sha256 --block-size=20000", xz),
@@ -283,7 +283,7 @@ mod tests {
         for (command, make) in files {
             let file = twice(command);
             for (input, output) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (7, 13), (4093, 4091), (1 << 20, 1 << 20)] {
-                let found = decoded(&mut *make(), &file, input, output);
+                let found = decoded(&mut *make().expect("memory"), &file, input, output);
                 assert!(found == [&data[..], &data].concat(), "{command}: {input} and {output}");
             }
         }

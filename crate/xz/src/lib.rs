@@ -12,7 +12,7 @@ mod zeros;
 #[cfg(feature = "direct")]
 pub use direct::{XzDecoder, XzDivider, XzEncoder, search};
 #[cfg(not(feature = "direct"))]
-pub use imported::{XzDecoder, XzDivider, XzEncoder, search};
+pub use imported::XzEncoder;
 pub use stream::{MAX_BLOCKS, Stream, padding};
 pub use zeros::zero_block;
 
@@ -57,9 +57,11 @@ impl decant_module::Request for XzRequest {
 }
 
 #[cfg(not(feature = "direct"))]
+decant_module::imported_codec!(Xz, XzRequest, XzDecoder, XzDivider, search);
+
+#[cfg(not(feature = "direct"))]
 mod imported {
     use crate::{MODULE, XzError, XzRequest};
-    use decant_module::{BlockFile, BlockSearch, Module, ModuleCodec, ModuleDecoder, ModuleDivider};
 
     /// The encoder of the module.
     #[derive(Default)]
@@ -70,27 +72,6 @@ mod imported {
         pub fn block(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, XzError> {
             MODULE.serve(XzRequest::Block, input, output)
         }
-    }
-
-    /// xz in the module.
-    pub struct Xz;
-
-    impl ModuleCodec for Xz {
-        type Request = XzRequest;
-
-        fn module() -> &'static Module {
-            &MODULE
-        }
-    }
-
-    /// A decoder of streams.
-    pub type XzDecoder = ModuleDecoder<Xz>;
-    /// A divider of streams.
-    pub type XzDivider = ModuleDivider<Xz>;
-
-    /// Begins to search a file for blocks. Returns `None` if memory runs out.
-    pub fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        decant_module::search::<Xz>(file)
     }
 }
 

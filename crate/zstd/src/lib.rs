@@ -14,7 +14,7 @@ pub use zeros::zero_frame;
 #[cfg(feature = "direct")]
 pub use direct::{Zstd, ZstdDecoder, ZstdDivider, search};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Zstd, ZstdDecoder, ZstdDivider, search};
+pub use imported::Zstd;
 
 use decant_module::{Module, StreamRequest, failures};
 use serde::{Deserialize, Serialize};
@@ -69,9 +69,11 @@ impl decant_module::Request for ZstdRequest {
 }
 
 #[cfg(not(feature = "direct"))]
+decant_module::imported_codec!(ZstdCodec, ZstdRequest, ZstdDecoder, ZstdDivider, search);
+
+#[cfg(not(feature = "direct"))]
 mod imported {
     use crate::{MODULE, ZstdError, ZstdRequest};
-    use decant_module::{BlockFile, BlockSearch, Module, ModuleCodec, ModuleDecoder, ModuleDivider};
 
     /// The decoder and the encoder of the module, which are allocated on first use, and reused for all clusters.
     #[derive(Default)]
@@ -92,27 +94,6 @@ mod imported {
         pub fn checked_frame(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
             MODULE.serve(ZstdRequest::CheckedFrame, input, output)
         }
-    }
-
-    /// zstd in the module.
-    pub struct ZstdCodec;
-
-    impl ModuleCodec for ZstdCodec {
-        type Request = ZstdRequest;
-
-        fn module() -> &'static Module {
-            &MODULE
-        }
-    }
-
-    /// A decoder of streams.
-    pub type ZstdDecoder = ModuleDecoder<ZstdCodec>;
-    /// A divider of streams.
-    pub type ZstdDivider = ModuleDivider<ZstdCodec>;
-
-    /// Begins to search a file for blocks. Returns `None` if memory runs out.
-    pub fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        decant_module::search::<ZstdCodec>(file)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::BLOCK_UNIT;
 use crate::{BLOCK, END, MAGIC};
-use decant_module::{Buffers, Fault, Step, StreamDecoder, StreamFailure, StreamState};
+use decant_module::{Buffers, Fault, Step, StreamDecoder};
 
 /// Length of a signature.
 const SIGNATURE_BITS: usize = 48;
@@ -62,18 +62,11 @@ enum Next {
 
 impl StreamDecoder for Bzip2Divider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        Buffers::step(input, output, |buffers| {
-            Ok(if self.run(buffers)? { StreamState::Whole } else { StreamState::Inside })
-        })
+        Buffers::step(input, output, |buffers| self.run(buffers))
     }
 }
 
 impl Bzip2Divider {
-    /// Creates a divider.
-    pub fn new() -> Result<Self, StreamFailure> {
-        Ok(Self::default())
-    }
-
     /// Divides until the input is used, the output is full, or a part ends. Returns whether all that began has ended.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         loop {

@@ -8,7 +8,7 @@ mod tests;
 pub use divider::Bzip2Divider;
 
 use crate::MAGIC;
-use decant_module::{Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamState};
+use decant_module::{Buffers, CodecDecoder, Fault, Step, StreamDecoder};
 use stream::Bzip2Stream;
 
 /// The size of blocks that 1 in the header of a stream means, in bytes.
@@ -32,21 +32,16 @@ pub struct Bzip2Decoder {
 }
 
 impl Bzip2Decoder {
-    /// Creates a decoder.
-    pub fn new() -> Result<Self, StreamFailure> {
-        Ok(Self::default())
-    }
-
-    fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<StreamState, Fault> {
+    /// Decodes until the input is used or the output is full. Returns whether every stream that began has ended.
+    fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         loop {
             if let Some(stream) = &mut self.stream {
                 if !stream.decode(buffers)? {
-                    return Ok(StreamState::Inside);
+                    return Ok(false);
                 }
                 (self.stream, self.has_ended) = (None, true);
             } else if buffers.input.is_empty() {
-                let is_whole = self.held == 0 && self.has_ended;
-                return Ok(if is_whole { StreamState::Whole } else { StreamState::Inside });
+                return Ok(self.held == 0 && self.has_ended);
             } else if self.fill_head(buffers)? {
                 self.begin()?;
             }

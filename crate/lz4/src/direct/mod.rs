@@ -4,7 +4,7 @@ mod frame;
 #[cfg(test)]
 mod tests;
 
-use decant_module::{Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamState, Undivided};
+use decant_module::{Buffers, CodecDecoder, Fault, Step, StreamDecoder, Undivided};
 use frame::{Frame, Header};
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use std::hash::Hasher;
@@ -52,9 +52,7 @@ enum Part {
 
 impl StreamDecoder for Lz4Decoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        Buffers::step(input, output, |buffers| {
-            Ok(if self.run(buffers)? { StreamState::Whole } else { StreamState::Inside })
-        })
+        Buffers::step(input, output, |buffers| self.run(buffers))
     }
 }
 
@@ -63,11 +61,6 @@ impl CodecDecoder for Lz4Decoder {
 }
 
 impl Lz4Decoder {
-    /// Creates a decoder.
-    pub fn new() -> Result<Self, StreamFailure> {
-        Ok(Self::default())
-    }
-
     /// Decodes one part after another, until a part needs more input or output. Returns whether every frame that began has ended.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         while self.window.put(buffers) {

@@ -66,7 +66,7 @@ fn noise(len: usize) -> Vec<u8> {
 }
 
 fn by_ours(file: &[u8]) -> Result<Vec<u8>, Fault> {
-    let mut decoder = Lz4Decoder::new().expect("memory");
+    let mut decoder = Lz4Decoder::default();
     let (mut rest, mut data, mut piece) = (file, Vec::new(), vec![0; 1 << 20]);
     loop {
         let step = decoder.decode(rest, &mut piece);

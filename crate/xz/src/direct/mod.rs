@@ -20,9 +20,7 @@ use block_header::BlockHeader;
 use check::CheckType;
 use copied_block::CopiedBlock;
 use decant_codec::crc;
-use decant_module::{
-    BeginSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState,
-};
+use decant_module::{BeginSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFeature};
 use held::Held;
 use index::{Index, Records};
 
@@ -58,13 +56,6 @@ impl Default for XzDivider {
     }
 }
 
-impl XzDivider {
-    /// Creates a divider.
-    pub fn new() -> Result<Self, StreamFailure> {
-        Ok(Self::default())
-    }
-}
-
 impl StreamDecoder for XzDivider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         self.0.decode(input, output)
@@ -93,12 +84,11 @@ impl StreamDecoder for XzDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         let step = Buffers::step(input, output, |buffers| {
             self.run(buffers)?;
-            let is_whole = match self.part {
+            Ok(match self.part {
                 Part::Divided => true,
                 Part::Padding => self.held.is_empty(),
                 _ => false,
-            };
-            Ok(if is_whole { StreamState::Whole } else { StreamState::Inside })
+            })
         });
         Step { window: self.window, ..step }
     }
@@ -110,11 +100,6 @@ impl CodecDecoder for XzDecoder {
 }
 
 impl XzDecoder {
-    /// Creates a decoder.
-    pub fn new() -> Result<Self, StreamFailure> {
-        Ok(Self::default())
-    }
-
     /// Decodes one part after another, until a part needs more input or output, or the stream is divided.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<(), Fault> {
         while let Some(next) = self.decode_part(buffers)? {

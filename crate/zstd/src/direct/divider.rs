@@ -1,8 +1,7 @@
 //! Divides consecutive frames (RFC 8878, section 3.1.1) into single ones.
 
 use super::frame_header::{Header, HeaderReader};
-use crate::ZstdError;
-use decant_module::{Buffers, Fault, LARGEST_PART, Step, StreamDecoder, StreamState, USUAL_WINDOW};
+use decant_module::{Buffers, Fault, LARGEST_PART, Step, StreamDecoder, USUAL_WINDOW};
 
 /// Types of blocks (section 3.1.1.2.2).
 pub(super) const RLE: u32 = 1;
@@ -46,18 +45,11 @@ enum FramePart {
 
 impl StreamDecoder for ZstdDivider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        Buffers::step(input, output, |buffers| {
-            Ok(if self.run(buffers)? { StreamState::Whole } else { StreamState::Inside })
-        })
+        Buffers::step(input, output, |buffers| self.run(buffers))
     }
 }
 
 impl ZstdDivider {
-    /// Creates a divider.
-    pub fn new() -> Result<Self, ZstdError> {
-        Ok(Self::default())
-    }
-
     /// Copies until the input is used, the output is full, or a frame ends. Returns whether every frame that began has ended.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         loop {

@@ -63,11 +63,6 @@ impl StreamDecoder for ZstdDecoder {
 }
 
 impl ZstdDecoder {
-    /// Creates a decoder.
-    pub fn new() -> Result<Self, ZstdError> {
-        Ok(Self::default())
-    }
-
     /// Decodes one part after another, until a part needs more input or output.
     fn run(&mut self, input: &mut &[u8], output: &mut [u8], written: &mut usize) -> Result<(), Fault> {
         loop {

@@ -37,7 +37,7 @@ fn by_libbz2(stream: &[u8]) -> Decoded {
 
 /// Decodes streams by our decoder, with pieces of input and output of these lengths.
 fn by_ours(streams: &[u8], input_len: usize, output_len: usize) -> Decoded {
-    let mut decoder = Bzip2Decoder::new().unwrap();
+    let mut decoder = Bzip2Decoder::default();
     let (mut data, mut buffer) = (Vec::new(), vec![0; output_len]);
     let mut rest = streams;
     loop {
