@@ -6,16 +6,6 @@ use futures_util::future::LocalBoxFuture;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// All modules. The crate and the file of each have its name: `crate/NAME`, `NAME.wasm`.
-pub static MODULES: &[&Module] = &[
-    &decant_bzip2::MODULE,
-    &decant_crypt::MODULE,
-    &decant_deflate::MODULE,
-    &decant_lz4::MODULE,
-    &decant_xz::MODULE,
-    &decant_zstd::MODULE,
-];
-
 /// Loads a module of WebAssembly by its name, and returns its bytes.
 pub type ModuleLoader = Rc<dyn Fn(&'static str) -> LocalBoxFuture<'static, Result<Vec<u8>>>>;
 

@@ -150,7 +150,8 @@ impl DiskHasher<Vec<u8>> for InlineHasher {
 
 /// Runs each job on the calling thread.
 pub struct Inline {
-    workload: Workload,
+    /// How many jobs it is given, and what they read.
+    pub workload: Workload,
     transcoder: Transcoder,
 }
 
@@ -159,13 +160,6 @@ impl Inline {
     pub fn new(files: Files, keys: Keys, depth: usize, job_bytes: u64) -> Self {
         let workload = Workload { files, job_bytes, depth, ahead: 0, read_ahead: 0 };
         Self { workload, transcoder: Transcoder::new(keys) }
-    }
-
-    /// Plans jobs ahead until they read `read_ahead` bytes.
-    #[must_use]
-    pub fn reading_ahead(mut self, read_ahead: u64) -> Self {
-        self.workload.read_ahead = read_ahead;
-        self
     }
 }
 

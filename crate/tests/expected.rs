@@ -93,7 +93,8 @@ fn reads_are_announced_within_bounds_and_only_to_sources_that_expect_them() {
         let writing = target.clone();
         let work = async move {
             let image = Image::open(source, &OpenOptions::default()).await?;
-            let executor = Inline::new(image.files().clone(), image.keys(), 2, 4 << 20).reading_ahead(read_ahead);
+            let mut executor = Inline::new(image.files().clone(), image.keys(), 2, 4 << 20);
+            executor.workload.read_ahead = read_ahead;
             let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size())?;
             let output = Output::new(&*layout, Stamp::default(), &*writing);
             convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
@@ -141,7 +142,8 @@ fn a_compressed_output_is_the_same_however_it_is_made() {
                     let image = Image::open(source, &options).await?;
                     let Budget { jobs, max_job, read_ahead } = Budget::new(image.files(), memory << 20);
                     let job = (jobs / (4 * workers)).min(max_job);
-                    let executor = Inline::new(image.files().clone(), image.keys(), 2, job).reading_ahead(read_ahead);
+                    let mut executor = Inline::new(image.files().clone(), image.keys(), 2, job);
+                    executor.workload.read_ahead = read_ahead;
                     let layout = layout(format, image.virtual_size())?;
                     writing.expect(&*layout);
                     let output = Output::new(&*layout, STAMP, &*writing);

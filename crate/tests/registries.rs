@@ -3,14 +3,24 @@
 
 use decant::container::{self, CONTAINERS};
 use decant::format::{Format, formats, readable};
-use decant::modules::MODULES;
 use decant::output::{FormatOption, OUTPUT_FORMATS, Options, OutputFormat};
+use decant_module::Module;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The environment variable with which the test writes what it expects.
 const WRITE: &str = "DECANT_WRITE_REGISTRIES";
 const NOTE: &str = "// Generated from the registries of the core by `npm run registries`: do not edit.\n";
+
+/// All modules. The crate and the file of each have its name: `crate/NAME`, `NAME.wasm`.
+static MODULES: &[&Module] = &[
+    &decant_bzip2::MODULE,
+    &decant_crypt::MODULE,
+    &decant_deflate::MODULE,
+    &decant_lz4::MODULE,
+    &decant_xz::MODULE,
+    &decant_zstd::MODULE,
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a folder").to_owned()

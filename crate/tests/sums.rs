@@ -97,7 +97,6 @@ fn each_output_has_the_sums_of_the_disk() {
             assert!(done.to_bytes().unwrap() == expected, "{format}, jobs of {job} bytes");
             let read_back = sums(&output, format == "raw", job, None);
             assert!(read_back == done, "{format} read back, jobs of {job} bytes");
-            assert_eq!(read_back.first_difference(&done), None);
         }
     }
 }
