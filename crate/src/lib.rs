@@ -16,8 +16,7 @@
 //! - An [`output`] defines the output's form, a [`Target`](io::target::Target) its destination. Zeros stay holes.
 //!
 //! The core is `async` code over the traits [`Source`], [`Target`](io::target::Target) and [`convert::Executor`]. It
-//! opens no files and depends on no platform: `native` runs it over `std::fs`, for tests, and `js` in browsers and
-//! Node.
+//! opens no files and depends on no platform: `js` runs it in browsers and Node, `native` on the calling thread of tests.
 //!
 //! Every number in an image is hostile until checked.
 

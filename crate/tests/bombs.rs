@@ -3,12 +3,12 @@
 
 use crate::alone;
 use crate::common::each_run::nowhere;
-use crate::common::{by_scope, convert_in_order, filter, layout_in_order};
+use crate::common::{Opened, by_scope, convert_in_order, filter, layout_in_order, open};
 use crate::counting::{HELD, PEAK};
 use decant::convert::{Cancel, InOrder, Output, Progress};
 use decant::crypt::Keys;
 use decant::io::target::Abilities;
-use decant::native::{Inline, Opened, open};
+use decant::native::Inline;
 use decant::offsets::HostOffset;
 use decant::output::{OUTPUT_FORMATS, Stamp, by_name};
 use decant::{Input, OpenOptions, Result, Source};

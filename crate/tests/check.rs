@@ -3,7 +3,6 @@
 use crate::common::random::Random;
 use crate::common::*;
 use decant::disk::file_check::{CheckProgress, FileCheck};
-use decant::native::FileSource;
 use decant::open::chain::Companion;
 use decant::{Image, OpenOptions, Result};
 use futures_executor::block_on;

@@ -6,7 +6,6 @@ use crate::common::vdi::{self, Vdi};
 use crate::common::vhd::{self, Vhd};
 use crate::common::*;
 use decant::disk::file_check::{CheckProgress, FileCheck};
-use decant::native::FileSource;
 use decant::{Image, OpenOptions, Result};
 use futures_executor::block_on;
 use std::cell::RefCell;

@@ -8,7 +8,7 @@ use crate::gzip::{disk, noise};
 use decant::container::part::{ContainerNumber, DecodedPart, PartDecoder, SentPart};
 use decant::error::fields::Field;
 use decant::io::target::Abilities;
-use decant::native::{InlineParts, Opened, open};
+use decant::native::InlineParts;
 use decant::open::disk_choice::DiskChoice;
 use decant::{Error, ErrorKind, Input, OpenOptions};
 use futures_util::FutureExt;

@@ -4,7 +4,7 @@ use crate::common::random::Random;
 use crate::common::*;
 use decant::convert::{Cancel, Compared, ComparedDisk, Comparing, ComparisonEvents, compare};
 use decant::io::source::FileId;
-use decant::native::{FileSource, Inline};
+use decant::native::Inline;
 use decant::offsets::{GuestRange, HostOffset};
 use decant::open::chain::Companion;
 use decant::{Image, OpenOptions, Result, Source};

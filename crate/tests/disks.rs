@@ -5,7 +5,6 @@ use crate::common::*;
 use crate::tar::{archive, content, member};
 use decant::error::fields::{Field, Fields};
 use decant::io::stream::FileStream;
-use decant::native::{Opened, open};
 use decant::open::disk_choice::DiskChoice;
 use decant::{Error, ErrorKind, Input, OpenOptions};
 

@@ -1,7 +1,6 @@
 //! The examination of an image's tables before a conversion, and the number of bytes it reads.
 
 use crate::common::*;
-use decant::native::FileSource;
 use decant::offsets::HostOffset;
 use decant::open::examination::{Examination, MOST};
 use decant::{Image, OpenOptions, Result, Source};

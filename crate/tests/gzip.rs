@@ -2,7 +2,6 @@
 
 use crate::common::*;
 use decant::io::target::{Abilities, Holes};
-use decant::native::{Opened, open};
 use decant::open::disk_choice::DiskChoice;
 use decant::{ErrorKind, Input, OpenOptions};
 use miniz_oxide::deflate::compress_to_vec;

@@ -2,11 +2,10 @@
 
 use crate::common::each_run::EachRun;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
-use crate::common::{STAMP, convert, layout};
+use crate::common::{FileSource, STAMP, convert, layout};
 use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload};
 use decant::crypt::Keys;
 use decant::io::target::Abilities;
-use decant::native::FileSource;
 use decant::output::by_name;
 use decant::{Image, OpenOptions, Result};
 use futures_executor::block_on;

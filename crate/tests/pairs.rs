@@ -7,7 +7,7 @@ use crate::outputs;
 use decant::convert::{Cancel, Digest, DiskDigest, Output};
 use decant::format;
 use decant::io::target::{Abilities, Holes, Target};
-use decant::native::{FileSource, FileTarget, Inline, InlineHasher};
+use decant::native::Inline;
 use decant::output::{BLOCK, OUTPUT_FORMATS, OutputFormat};
 use decant::{Image, OpenOptions, Result, Source};
 use futures_executor::block_on;

@@ -4,7 +4,6 @@ use crate::common::*;
 use decant::disk::extent::ExtentKind;
 use decant::io::source::FileId;
 use decant::io::target::Abilities;
-use decant::native::{Opened, open};
 use decant::offsets::HostOffset;
 use decant::open::chain::Companion;
 use decant::{ErrorKind, Image, Input, OpenOptions};
@@ -577,7 +576,7 @@ fn large_members() {
         let file = File::create(&path).unwrap();
         file.write_all_at(&head, 0).unwrap();
         file.set_len(head.len() as u64 + size + 1024).unwrap();
-        let source = std::rc::Rc::new(decant::native::FileSource::open(&path).unwrap());
+        let source = std::rc::Rc::new(FileSource::open(&path).unwrap());
         let opened = futures_executor::block_on(open(Input::File(source), &OpenOptions::default())).ok().unwrap();
         let Opened::Image(image) = opened else { panic!("it is read in order") };
         assert_eq!(image.virtual_size(), size, "{format}");

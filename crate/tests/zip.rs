@@ -12,7 +12,7 @@ use decant::crypt::Keys;
 use decant::disk::info::ContainerInfo;
 use decant::error::fields::Field;
 use decant::io::target::Abilities;
-use decant::native::{Inline, InlineParts, Opened, open};
+use decant::native::{Inline, InlineParts};
 use decant::offsets::HostOffset;
 use decant::open::disk_choice::DiskChoice;
 use decant::output::{Options, Stamp, by_name};

@@ -14,6 +14,8 @@ pub mod luks;
 #[path = "../../tests/common/luks.rs"]
 pub mod luks_writer;
 pub mod memory;
+#[path = "../../tests/common/opened.rs"]
+pub mod opened;
 pub mod outputs;
 #[path = "../../tests/common/parallels.rs"]
 pub mod parallels;

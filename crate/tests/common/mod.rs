@@ -8,6 +8,8 @@ pub mod each_run;
 pub mod every_way;
 mod held;
 pub mod luks;
+mod native;
+mod opened;
 pub mod parallels;
 pub mod qed;
 pub mod random;
@@ -25,6 +27,8 @@ pub mod zlib;
 
 pub use conversion::*;
 pub use held::*;
+pub use native::*;
+pub use opened::*;
 pub use scope::*;
 
 use decant::compress::Encoding;
@@ -39,7 +43,7 @@ use decant::disk::info::{Info, Notice};
 use decant::disk::losses::Losses;
 use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
-use decant::native::{Inline, InlineHasher, InlineParts, Opened, open};
+use decant::native::{Inline, InlineParts};
 use decant::open::DiskOfMachine;
 use decant::open::chain::Companion;
 use decant::open::disk_choice::DiskChoice;

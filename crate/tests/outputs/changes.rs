@@ -8,7 +8,7 @@ use decant::convert::{Cancel, DiskSource, InOrder, SUMMED, sums_of};
 use decant::crypt::Keys;
 use decant::error::Result;
 use decant::io::target::Abilities;
-use decant::native::{Inline, Opened};
+use decant::native::Inline;
 use decant::open::Input;
 use decant::{Error, OpenOptions};
 use std::io::Write;

@@ -8,7 +8,7 @@ use crate::gzip::{disk, member};
 use decant::convert::{Cancel, ConvertedDisks, DiskSource, InOrder, Output, Progress, ResumePoint, convert_disks};
 use decant::crypt::Keys;
 use decant::io::target::{Abilities, Holes};
-use decant::native::{Inline, Opened, open};
+use decant::native::Inline;
 use decant::open::disk_choice::DiskChoice;
 use decant::output::{Layout, Options};
 use decant::{Error, ErrorKind, Input, OpenOptions};
