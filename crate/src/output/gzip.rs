@@ -10,32 +10,23 @@ use crate::offsets::GuestRange;
 
 pub(super) const RAW: OutputFormat = OutputFormat {
     name: "raw.gz",
-    aliases: &[],
     label: "Raw disk, compressed",
-    hint: "",
     extensions: &[".raw.gz", ".gz"],
     content: "raw",
     containers: 1,
-    options: &[],
-    implied: &[],
-    recommended: &[],
-    has_footer: false,
     layout: |virtual_size, _| Ok(Box::new(RawGzip { virtual_size })),
+    ..OutputFormat::DEFAULT
 };
 
 pub(super) const TAR: OutputFormat = OutputFormat {
     name: "tar.gz",
-    aliases: &[],
     label: "tar.gz with disk.raw",
     hint: "For Google Cloud",
     extensions: &[".tar.gz", ".tgz"],
     content: "raw",
     containers: 2,
-    options: &[],
-    implied: &[],
-    recommended: &[],
-    has_footer: false,
     layout: |virtual_size, _| Ok(Box::new(TarGzip::new(virtual_size)?)),
+    ..OutputFormat::DEFAULT
 };
 
 /// The unit for finding zeros, in bytes. Deflate reaches back 32 KiB, so data after that many zeros could not refer to

@@ -57,6 +57,22 @@ pub struct OutputFormat {
 }
 
 impl OutputFormat {
+    /// What most formats have.
+    const DEFAULT: Self = Self {
+        name: "",
+        aliases: &[],
+        label: "",
+        hint: "",
+        extensions: &[],
+        content: "",
+        containers: 0,
+        options: &[],
+        implied: &[],
+        recommended: &[],
+        has_footer: false,
+        layout: |_, _| unreachable!("each format has its own"),
+    };
+
     /// Lays out a disk of unknown size; [`Layout::resized`] must follow at its end. Fails with `unsupported` if the
     /// output has the size before the disk.
     pub fn layout_in_order(&self, options: &Options) -> Result<Box<dyn Layout>> {

@@ -7,18 +7,13 @@ use crate::format::raw_disk;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "raw",
-    aliases: &[],
     label: "Raw disk",
-    hint: "",
     // Not `.img` first: browsers warn that it is a dangerous file on Windows and macOS.
     extensions: raw_disk::FORMAT.extensions,
     content: "raw",
-    containers: 0,
-    options: &[],
     implied: &[&options::OF_FILE],
-    recommended: &[],
-    has_footer: false,
     layout: |virtual_size, _| Ok(Box::new(Raw { virtual_size })),
+    ..OutputFormat::DEFAULT
 };
 
 struct Raw {

@@ -11,32 +11,22 @@ pub(super) const ZSTD: OutputFormat = OutputFormat {
     name: "raw.zst",
     label: "Raw disk, zstd",
     extensions: &[".raw.zst", ".zst"],
+    content: "raw",
+    containers: 1,
+    has_footer: true,
     layout: |virtual_size, _| layout::<decant_zstd::SeekTable>(virtual_size),
-    ..FORMAT
+    ..OutputFormat::DEFAULT
 };
 
 pub(super) const XZ: OutputFormat = OutputFormat {
     name: "raw.xz",
     label: "Raw disk, xz",
     extensions: &[".raw.xz", ".xz"],
-    layout: |virtual_size, _| layout::<decant_xz::Stream>(virtual_size),
-    ..FORMAT
-};
-
-/// What both have.
-const FORMAT: OutputFormat = OutputFormat {
-    name: "",
-    aliases: &[],
-    label: "",
-    hint: "",
-    extensions: &[],
     content: "raw",
     containers: 1,
-    options: &[],
-    implied: &[],
-    recommended: &[],
     has_footer: true,
-    layout: |_, _| unreachable!("each has one"),
+    layout: |virtual_size, _| layout::<decant_xz::Stream>(virtual_size),
+    ..OutputFormat::DEFAULT
 };
 
 /// The data of a block, in bytes; the last one has the rest of the disk.

@@ -20,17 +20,14 @@ use crate::offsets::{GuestRange, SECTOR};
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: vdi::FORMAT.name,
-    aliases: &[],
     label: "VDI",
     hint: "For VirtualBox",
     extensions: vdi::FORMAT.extensions,
     content: "vdi",
-    containers: 0,
     options: &[FormatOption::new("static", &["off", "on"]), FormatOption::UUID],
     implied: &[&options::OF_FILE],
-    recommended: &[],
-    has_footer: false,
     layout: |virtual_size, options| Ok(Box::new(VdiLayout::new(virtual_size, options)?)),
+    ..OutputFormat::DEFAULT
 };
 
 const MIB: u64 = 1 << 20;

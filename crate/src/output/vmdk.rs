@@ -19,12 +19,10 @@ use crate::offsets::{GuestRange, SECTOR};
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "vmdk",
-    aliases: &[],
     label: "VMDK",
     hint: "For VMware and VirtualBox",
     extensions: vmdk::FORMAT.extensions,
     content: "vmdk",
-    containers: 0,
     options: &[
         FormatOption::new("subformat", &["streamOptimized"]),
         FormatOption::new("adapter_type", &["lsilogic", "buslogic", "ide", "legacyESX"]),
@@ -41,9 +39,9 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
             FormatOption::new("toolsversion", &[TOOLS]),
         ],
     ],
-    recommended: &[],
     has_footer: true,
     layout: |virtual_size, options| Ok(Box::new(StreamOptimized::new(virtual_size, options)?)),
+    ..OutputFormat::DEFAULT
 };
 
 /// The version of VMware's tools: unknown.

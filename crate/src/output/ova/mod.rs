@@ -21,7 +21,6 @@ use descriptor::{CONTROLLERS, Controller, Disk, LSI_LOGIC, LSI_LOGIC_SAS, Machin
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "ova",
-    aliases: &[],
     label: "OVA",
     hint: "A virtual machine",
     extensions: &[".ova"],
@@ -48,10 +47,8 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
         FormatOption::open("name", &["disk"], "a name", |text| Some(name_of(text))),
         FormatOption::UUID,
     ],
-    implied: &[],
-    recommended: &[],
-    has_footer: false,
     layout: |virtual_size, options| Ok(Box::new(Ova::new(virtual_size, options)?)),
+    ..OutputFormat::DEFAULT
 };
 
 /// The memory of a machine is a multiple of this many MiB: VMware starts no other.

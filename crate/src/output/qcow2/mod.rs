@@ -20,12 +20,10 @@ use refcounts::REFCOUNT;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "qcow2",
-    aliases: &[],
     label: "qcow2",
     hint: "For KVM, Proxmox and OpenStack",
     extensions: &[".qcow2"],
     content: "qcow2",
-    containers: 0,
     options: &[
         FormatOption::new("compress", &["off", "on"]),
         FormatOption::new(
@@ -46,8 +44,8 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
         ],
     ],
     recommended: &[("compress", "on")],
-    has_footer: false,
     layout: |virtual_size, options| Ok(Box::new(Qcow2Layout::new(virtual_size, options)?)),
+    ..OutputFormat::DEFAULT
 };
 
 /// The dimensions of an image.

@@ -19,10 +19,8 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For Azure",
     extensions: vhd::FORMAT.extensions,
     content: "vpc",
-    containers: 0,
     options: &[FormatOption::new("subformat", &["fixed", "dynamic"]), FormatOption::new("force_size", &["on"])],
     implied: &[&options::OF_FILE],
-    recommended: &[],
     has_footer: true,
     layout: |virtual_size, options| {
         Ok(match options.get("subformat") {
@@ -30,6 +28,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
             _ => Box::new(FixedVhd::new(virtual_size)?),
         })
     },
+    ..OutputFormat::DEFAULT
 };
 
 const MIB: u64 = 1 << 20;

@@ -20,12 +20,10 @@ use vhdx_assembler::VhdxAssembler;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: vhdx::FORMAT.name,
-    aliases: &[],
     label: "VHDX",
     hint: "For Hyper-V",
     extensions: vhdx::FORMAT.extensions,
     content: "vhdx",
-    containers: 0,
     options: &[
         FormatOption::new("subformat", &["dynamic", "fixed"]),
         FormatOption::new("block_size", &["0", "1M", "2M", "4M", "8M", "16M", "32M", "64M", "128M", "256M"]),
@@ -35,9 +33,8 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
         &options::OF_FILE,
         &[FormatOption::new("block_state_zero", &["off"]), FormatOption::new("log_size", &["1M", "0"])],
     ],
-    recommended: &[],
-    has_footer: false,
     layout: |virtual_size, options| Ok(Box::new(VhdxLayout::new(virtual_size, options)?)),
+    ..OutputFormat::DEFAULT
 };
 
 /// Offsets of the log, the metadata and the BAT. The log and the metadata have 1 MiB each.
