@@ -79,10 +79,6 @@ struct Volume {
 }
 
 impl Disk for Volume {
-    fn format(&self) -> &'static str {
-        NAME
-    }
-
     fn virtual_size(&self) -> u64 {
         self.size
     }

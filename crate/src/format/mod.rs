@@ -51,9 +51,6 @@ pub(crate) const TAIL: u64 = 512;
 
 /// An open image: one layer of a chain.
 pub(crate) trait Disk {
-    /// The format's name, as for `qemu-img -f`.
-    fn format(&self) -> &'static str;
-
     /// The virtual size, in bytes.
     fn virtual_size(&self) -> u64;
 

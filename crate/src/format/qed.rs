@@ -199,10 +199,6 @@ struct Qed {
 }
 
 impl Disk for Qed {
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn virtual_size(&self) -> u64 {
         self.header.image_size
     }

@@ -59,10 +59,6 @@ impl Disk for RawDisk {
         Info::default()
     }
 
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         Box::new(RawWalk { disk: self, file: setup.file, layer: setup.layer })
     }

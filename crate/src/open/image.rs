@@ -128,9 +128,9 @@ impl Image {
 
     /// Describes the image from its headers. `safety` lacks the notices that need the tables; see [`Image::survey`].
     pub fn info(&self) -> Info {
-        let top = &self.chain.layers[0].disk;
+        let Layer { format, disk: top, .. } = &self.chain.layers[0];
         let mut info = top.info();
-        info.format = top.format();
+        info.format = format.name;
         info.virtual_size = Some(self.virtual_size());
         info.file_size = Some(self.opened.source.size());
         info.containers = self.chain.containers.clone();

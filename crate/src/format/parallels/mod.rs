@@ -159,10 +159,6 @@ impl Parallels {
 }
 
 impl Disk for Parallels {
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn virtual_size(&self) -> u64 {
         self.size
     }

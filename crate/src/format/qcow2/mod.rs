@@ -177,10 +177,6 @@ impl Disk for Qcow2 {
         }
     }
 
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn references(&self) -> &[Reference] {
         &self.references
     }

@@ -56,10 +56,6 @@ struct Vdi {
 }
 
 impl Disk for Vdi {
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn virtual_size(&self) -> u64 {
         self.header.virtual_size
     }

@@ -167,10 +167,6 @@ struct Vhd {
 }
 
 impl Disk for Vhd {
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn virtual_size(&self) -> u64 {
         self.virtual_size
     }

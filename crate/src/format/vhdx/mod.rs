@@ -176,10 +176,6 @@ struct Vhdx {
 }
 
 impl Disk for Vhdx {
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn virtual_size(&self) -> u64 {
         self.table.virtual_size
     }

@@ -283,10 +283,6 @@ fn content_id(cid: u32) -> String {
 }
 
 impl Disk for Vmdk {
-    fn format(&self) -> &'static str {
-        FORMAT.name
-    }
-
     fn virtual_size(&self) -> u64 {
         self.extents.last().map_or(0, |last| last.end().0)
     }

@@ -2,7 +2,7 @@
 
 use crate::disk::info::Notice;
 use crate::error::place::Place;
-use crate::format::{Disk, PartFile};
+use crate::format::{Disk, Format, PartFile};
 use crate::io::source::{FileId, Source};
 use std::rc::Rc;
 
@@ -10,6 +10,7 @@ pub(crate) struct Layer {
     pub(crate) file: FileId,
     /// The file's name, for messages.
     pub(crate) name: String,
+    pub(crate) format: &'static Format,
     pub(crate) disk: Rc<dyn Disk>,
     /// Its bytes.
     pub(super) source: Rc<dyn Source>,
@@ -28,6 +29,7 @@ pub(crate) struct Layer {
 
 /// A layer after opening, before its references are resolved.
 pub(super) struct OpenedLayer {
+    pub(super) format: &'static Format,
     pub(super) disk: Rc<dyn Disk>,
     pub(super) guessed: bool,
     pub(super) place: Option<Place>,
@@ -42,7 +44,7 @@ impl Layer {
             (self.files().map(|(file, _)| file).collect(), other.files().map(|(file, _)| file).collect());
         let are_same = || files.iter().zip(&others).all(|(&file, &other)| shared.contains(&(file, other)));
         let is_open = self.cipher.is_none() && other.cipher.is_none();
-        let is_alike = self.disk.format() == other.disk.format() && self.place.is_none() && other.place.is_none();
+        let is_alike = self.format.name == other.format.name && self.place.is_none() && other.place.is_none();
         is_open && is_alike && files.len() == others.len() && are_same()
     }
 

@@ -157,7 +157,7 @@ impl Chain {
             return Err(has_no_snapshots(format.name));
         }
         files[0] = disk.data_source(files[0].clone());
-        let layer = OpenedLayer { disk, guessed: false, place, notice: None };
+        let layer = OpenedLayer { format, disk, guessed: false, place, notice: None };
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
@@ -202,13 +202,13 @@ impl Chain {
         let opened = format.open(source, how).await;
         let disk = opened.map_err(|error| error.within(place.clone()))?;
         let (child, child_format) = match self.layers.last() {
-            Some(layer) => (inner_name(&layer.place, &layer.name), layer.disk.format()),
+            Some(layer) => (inner_name(&layer.place, &layer.name), layer.format.name),
             None => ("", ""),
         };
         let check = ParentCheck { reference, child, child_format, is_forced: self.force_parent };
         let notice = check.run(&*disk, &**file).await?;
         *file = disk.data_source(file.clone());
-        Ok(OpenedLayer { disk, guessed, place, notice })
+        Ok(OpenedLayer { format, disk, guessed, place, notice })
     }
 
     /// Finds the layer below inside the archives around it, in the file `id`. Fails with `unsupported` if it is in a container that is
@@ -243,7 +243,7 @@ impl Chain {
         companions: &mut Candidates<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
-        let OpenedLayer { disk, guessed, place, notice } = layer;
+        let OpenedLayer { format, disk, guessed, place, notice } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
         // The name of this layer comes last.
@@ -280,7 +280,7 @@ impl Chain {
         let attached = attached.map_err(|error| error.within(place.clone()));
         attached.map_err(|error| error.within(place_of(self.layers.len(), &name)))?;
         let source = files[usize::from(file.0)].clone();
-        self.layers.push(Layer { file, name, disk, source, guessed, parts: parts.into(), cipher, place, notice });
+        self.layers.push(Layer { file, name, format, disk, source, guessed, parts: parts.into(), cipher, place, notice });
         Ok(below)
     }
 
@@ -384,7 +384,7 @@ impl Chain {
     pub(crate) fn info(&self) -> Vec<LayerInfo> {
         let layer = |layer: &Layer| LayerInfo {
             name: layer.name.clone(),
-            format: layer.disk.format(),
+            format: layer.format.name,
             guessed: layer.guessed,
             virtual_size: layer.disk.virtual_size(),
             encryption: layer.disk.encryption().map(|encryption| EncryptionInfo::of(encryption).format),
