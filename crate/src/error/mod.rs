@@ -294,6 +294,19 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Fails with [`Error::corrupt`] at byte `at` of the file.
+pub(crate) fn corrupt<T>(what: impl fmt::Display, at: u64) -> Result<T> {
+    Err(Error::corrupt(what, HostOffset(at)))
+}
+
+/// Fails with [`Error::truncated`] if a file of `size` bytes ends before `end`, the end of its header.
+pub(crate) fn ensure_header(end: u64, size: u64) -> Result<()> {
+    if size < end {
+        return Err(Error::truncated("the end of the header", HostOffset(end), size));
+    }
+    Ok(())
+}
+
 /// Returns `size` if it is at most [`MAX_SIZE`]. Otherwise, or if its calculation overflowed (`None`), fails with
 /// `limit` and `message`.
 pub(crate) fn checked_size(size: Option<u64>, message: impl FnOnce() -> String) -> Result<u64> {

@@ -11,8 +11,8 @@ use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
 use crate::error::damage::damages;
-use crate::error::{Error, Result, checked_virtual_size};
-use crate::io::source::{Source, read_exact};
+use crate::error::{Error, Result, checked_virtual_size, corrupt, ensure_header};
+use crate::io::source::{Source, read_exact, read_start};
 use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset, SECTOR, le64, text_before_nul};
 use crate::structure::structure;
 use futures_util::FutureExt;
@@ -91,9 +91,7 @@ impl QedHeader {
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::other_format("The file is not a QED image", "qed"));
         }
-        if bytes.len() < Self::LEN {
-            return Err(Error::truncated("the end of the header", HostOffset(Self::LEN as u64), file_size));
-        }
+        ensure_header(Self::LEN as u64, file_size)?;
         let header = Self::parse(bytes);
         header.check()?;
         Ok(header)
@@ -127,7 +125,7 @@ impl QedHeader {
         }
         if size > 0 && !self.is_place(self.l1_table_offset) {
             let what = "the L1 table is in the header or not aligned to a cluster";
-            return corrupt(what.to_owned(), Self::l1_table_offset);
+            return corrupt(what, Self::l1_table_offset);
         }
         Ok(())
     }
@@ -163,13 +161,9 @@ impl QedHeader {
     }
 }
 
-fn corrupt<T>(what: String, at: u64) -> Result<T> {
-    Err(Error::corrupt(what, HostOffset(at)))
-}
-
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: source.size().min(QedHeader::LEN as u64) };
-    let header = QedHeader::validated(&read_exact(&*source, start, "header").await?, source.size())?;
+    let start = read_start(&*source, QedHeader::LEN as u64).await?;
+    let header = QedHeader::validated(&start, source.size())?;
     let references = backing_file(&header, &*source).await?.into_iter().collect();
     Ok(Rc::new(Qed { source, header, references }))
 }
@@ -183,7 +177,7 @@ async fn backing_file(header: &QedHeader, source: &dyn Source) -> Result<Option<
     let place = ByteRange { start, len: header.backing_filename_size.into() };
     if place.len > MAX_BACKING_NAME || place.end() > header.header_len() {
         let what = "the backing file's name is outside the header";
-        return corrupt(what.to_owned(), QedHeader::backing_filename_offset);
+        return corrupt(what, QedHeader::backing_filename_offset);
     }
     let name = read_exact(source, place, "backing file's name").await?;
     // QEMU reads the name up to the first NUL, and treats an empty name as none.

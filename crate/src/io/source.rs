@@ -197,6 +197,13 @@ pub(crate) async fn read_exact(source: &dyn Source, range: ByteRange, what: &str
     Ok(buf)
 }
 
+/// Reads the first `len` bytes of `source`, or all of it if it is shorter. Fails with `source`, or with `internal` if memory
+/// runs out.
+pub(crate) async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
+    let range = ByteRange { start: HostOffset(0), len: len.min(source.size()) };
+    read_exact(source, range, "start of the file").await
+}
+
 /// Reads all `ranges`, several concurrently, into consecutive parts of `buf`, whose length must be the sum of theirs.
 /// Fails with `source`, or with `internal` if a range is of an unknown file.
 pub(crate) async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf: &mut [u8]) -> Result<()> {

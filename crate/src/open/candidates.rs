@@ -7,9 +7,9 @@ use crate::disk::reference::{base_name, resolved};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
-use crate::io::source::{Source, read_exact};
+use crate::io::source::{Source, read_start};
 use crate::io::table_cache::TableCache;
-use crate::offsets::{ByteRange, HostOffset};
+use crate::offsets::HostOffset;
 use crate::open::chain::open_options::StatedParent;
 use crate::open::guess;
 use crate::open::identify::{FileType, identify, identify_start};
@@ -197,10 +197,9 @@ pub(super) async fn stands_out(file: &Member, len: u64, tables: &Rc<TableCache>)
 
 /// Returns the first `len` bytes of `file`, or all of it if it is shorter.
 pub(super) async fn head(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<Vec<u8>> {
-    let range = ByteRange { start: HostOffset(0), len: len.min(file.source.size()) };
     let start = match &file.packed {
         Some(packed) => packed.head(len).await,
-        None => read_exact(&*tables.over(file.source.clone()), range, "start of the file").await,
+        None => read_start(&*tables.over(file.source.clone()), len).await,
     };
     start.map_err(|error| error.within(Place::Member(file.name.clone())))
 }

@@ -3,8 +3,8 @@
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::HEAD;
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR};
+use crate::io::source::{Source, read_start};
+use crate::offsets::SECTOR;
 
 /// Length, in bytes, of the start that is searched for signatures.
 pub(super) const REACH: u64 = 1 << 20;
@@ -128,16 +128,14 @@ pub(crate) fn is_whole_sectors(size: u64) -> bool {
 
 /// Checks that `source` may be a raw disk. Fails with `not-recognised` if not, and as reading it does.
 pub(super) async fn require_disk(source: &dyn Source) -> Result<()> {
-    let size = source.size();
-    if is_whole_sectors(size) {
+    if is_whole_sectors(source.size()) {
         return Ok(());
     }
-    let start = |len| ByteRange { start: HostOffset(0), len: size.min(len) };
-    let head = read_exact(source, start(HEAD), "start of the file").await?;
+    let head = read_start(source, HEAD).await?;
     if has_sign(&head) && !is_zero(&head) {
         return Ok(());
     }
-    let start = read_exact(source, start(REACH), "start of the file").await?;
+    let start = read_start(source, REACH).await?;
     if has_sign(&start) { Ok(()) } else { Err(no_disk()) }
 }
 

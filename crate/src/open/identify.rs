@@ -5,7 +5,7 @@ use crate::disk::info::{ContainerInfo, Notice};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, FoundFooter, HEAD, RAW, Sample, TAIL, disk_footer, formats};
-use crate::io::source::{Source, read_exact};
+use crate::io::source::{Source, read_exact, read_start};
 use crate::offsets::{ByteRange, HostOffset};
 use crate::open::guess::{has_partition, is_whole_sectors, no_disk};
 
@@ -62,8 +62,7 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
 /// Identifies `source` by its first bytes only, as QEMU does: to QEMU, a fixed VHD is a raw disk. Fails as [`identify`]
 /// does.
 pub(crate) async fn identify_as_qemu(source: &dyn Source) -> Result<FileType> {
-    let start = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
-    let head = read_exact(source, start, "start of the file").await?;
+    let head = read_start(source, HEAD).await?;
     Ok(by_content(&Sample { head: &head, tail: &[] }))
 }
 

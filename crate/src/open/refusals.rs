@@ -3,8 +3,7 @@
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, RAW, STATE_FORMAT, STATE_RAW, Sample, TEXT_FILE};
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::io::source::{Source, read_start};
 use crate::open::chain::open_options::OpenOptions;
 use crate::open::guess::is_whole_sectors;
 
@@ -44,8 +43,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
 
 /// The error for the image `source` in an unknown format, which may be a text. Fails as reading does.
 pub(crate) async fn not_recognised_at(source: &dyn Source, options: &OpenOptions) -> Result<Error> {
-    let start = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
-    let head = read_exact(source, start, "start of the file").await?;
+    let head = read_start(source, HEAD).await?;
     let is_text = (TEXT_FILE.probe)(&Sample { head: &head, tail: &[] });
     Ok(if is_text { TEXT_FILE.refusal("The file is") } else { not_recognised(options, source.size()) })
 }

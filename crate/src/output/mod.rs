@@ -99,6 +99,11 @@ fn grows(virtual_size: u64, disk_size: u64, unit: u64, taker: &str) -> Option<No
     Some(Notice::new(GROWS, message).field("added", added).field("unit", unit))
 }
 
+/// Copies `added` to `bytes` at `at`.
+fn put(bytes: &mut [u8], at: u64, added: &[u8]) {
+    bytes[at as usize..][..added.len()].copy_from_slice(added);
+}
+
 /// Formats a size for display: "512 bytes", "1023.5 KiB", "3 GiB".
 fn binary_size(bytes: u64) -> String {
     let unit =

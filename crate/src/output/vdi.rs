@@ -7,7 +7,7 @@ use super::blocks::{Blocks, Kept};
 use super::identifiers::Identifiers;
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::options::{self, FormatOption, Options};
-use super::{BLOCK, OutputFormat, grows};
+use super::{BLOCK, OutputFormat, grows, put};
 use crate::compress::{EncodedPart, Encoding};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
@@ -193,8 +193,7 @@ impl Assembler for VdiAssembler {
     fn finish(&mut self, writes: &mut Writes) -> Result<()> {
         self.blocks.finish(writes)?;
         for (block, number) in self.blocks.numbered() {
-            let at = (block * ENTRY_SIZE) as usize;
-            self.map[at..at + ENTRY_SIZE as usize].copy_from_slice(&(number as u32).to_le_bytes());
+            put(&mut self.map, block * ENTRY_SIZE, &(number as u32).to_le_bytes());
         }
         writes.own(MAP, std::mem::take(&mut self.map));
         writes.own(0, self.start()?);

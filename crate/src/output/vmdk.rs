@@ -5,7 +5,7 @@
 
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::options::{self, FormatOption, Options};
-use super::{OutputFormat, grows};
+use super::{OutputFormat, grows, put};
 use crate::compress::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
@@ -199,7 +199,7 @@ impl GrainAssembler {
             let entries = self.entries.clone();
             self.entries.fill(0);
             let at = self.structure(GRAIN_TABLE, entries, writes)?;
-            put(&mut self.directory, table, at);
+            put(&mut self.directory, table * ENTRY, &at.to_le_bytes());
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl Assembler for GrainAssembler {
                 self.table = Some(table);
             }
             let at = self.allocate(part.encoded_len as u64 / SECTOR)?;
-            put(&mut self.entries, grain % GRAINS_PER_TABLE, at);
+            put(&mut self.entries, grain % GRAINS_PER_TABLE * ENTRY, &at.to_le_bytes());
             writes.part(u64::from(at) * SECTOR, part);
         }
         Ok(())
@@ -261,10 +261,4 @@ impl Assembler for GrainAssembler {
         writes.own(u64::from(at) * SECTOR, end);
         Ok(())
     }
-}
-
-/// Sets entry number `number` of `table`.
-fn put(table: &mut [u8], number: u64, sector: u32) {
-    let at = (number * ENTRY) as usize;
-    table[at..at + ENTRY as usize].copy_from_slice(&sector.to_le_bytes());
 }

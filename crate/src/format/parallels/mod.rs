@@ -13,7 +13,7 @@ use crate::disk::reference::{Reference, Role};
 use crate::error::damage::damages;
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{Source, read_exact};
+use crate::io::source::{Source, read_start};
 use crate::offsets::{ByteRange, HostOffset};
 use disk_descriptor::{DiskDescriptor, ImageFile, MAX_TEXT};
 use futures_util::FutureExt;
@@ -49,7 +49,7 @@ damages! {
 }
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let head = read(&*source, HEAD, "header").await?;
+    let head = read_start(&*source, HEAD).await?;
     if !disk_descriptor::is_start(&head) {
         let header = ParallelsHeader::validated(&head, source.size())?;
         return Ok(Rc::new(Parallels::single(source, header)));
@@ -58,13 +58,8 @@ async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
         let message = format!("The description of the Parallels disk has more than {MAX_TEXT} bytes");
         return Err(Error::new(ErrorKind::Limit, message));
     }
-    let descriptor = DiskDescriptor::parse(&read(&*source, MAX_TEXT, "description of the disk").await?)?;
+    let descriptor = DiskDescriptor::parse(&read_start(&*source, MAX_TEXT).await?)?;
     Ok(Rc::new(Parallels::described(source, descriptor)))
-}
-
-/// Reads the first `len` bytes of `source`, or all of it if it is shorter.
-async fn read(source: &dyn Source, len: u64, what: &'static str) -> Result<Vec<u8>> {
-    read_exact(source, ByteRange { start: HostOffset(0), len: source.size().min(len) }, what).await
 }
 
 struct Parallels {
@@ -143,7 +138,7 @@ impl Parallels {
                 let (Some(file), Content::Blocks(known)) = (file, content) else { continue };
                 let Some(Some(part)) = files.get(*file) else { continue };
                 let within = |error: Error| error.within(Place::file(&part.name));
-                let head = read(&*part.source, ParallelsHeader::LEN as u64, "header").await.map_err(within)?;
+                let head = read_start(&*part.source, ParallelsHeader::LEN as u64).await.map_err(within)?;
                 let header = ParallelsHeader::validated(&head, part.source.size()).map_err(within)?;
                 let size = header.virtual_size();
                 if size != *len {

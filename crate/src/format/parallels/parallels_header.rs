@@ -1,8 +1,8 @@
 //! The header of an image ("Image file header").
 
 use super::FORMAT;
-use crate::error::{Error, Result, checked_size_of};
-use crate::offsets::{HostOffset, SECTOR};
+use crate::error::{Error, Result, checked_size_of, corrupt, ensure_header};
+use crate::offsets::SECTOR;
 use crate::structure::structure;
 
 /// Entries of the table count sectors, and the disk has fewer than 2^32 of them.
@@ -47,9 +47,7 @@ impl ParallelsHeader {
         if !is_start(bytes) {
             return Err(Error::other_format("The file is not a Parallels image", FORMAT.name));
         }
-        if bytes.len() < Self::LEN {
-            return Err(Error::truncated("the end of the header", HostOffset(Self::LEN as u64), file_size));
-        }
+        ensure_header(Self::LEN as u64, file_size)?;
         let header = Self::parse(bytes);
         header.check()?;
         Ok(header)
@@ -60,7 +58,7 @@ impl ParallelsHeader {
             return Err(Error::unknown_version(self.version, "Parallels"));
         }
         if self.tracks == 0 {
-            return corrupt("the block size is 0".to_owned(), Self::tracks);
+            return corrupt("the block size is 0", Self::tracks);
         }
         let size = checked_size_of("disk", self.sectors().checked_mul(SECTOR))?;
         let blocks = u64::from(self.nb_bat_entries);
@@ -72,7 +70,7 @@ impl ParallelsHeader {
         }
         if self.data_off != 0 && u64::from(self.data_off) * SECTOR < self.table_end() {
             let what = "the data starts before the end of the block allocation table";
-            return corrupt(what.to_owned(), Self::data_off);
+            return corrupt(what, Self::data_off);
         }
         Ok(())
     }
@@ -129,8 +127,4 @@ impl ParallelsHeader {
     pub(super) fn is_empty(&self) -> bool {
         self.flags & EMPTY != 0
     }
-}
-
-fn corrupt<T>(what: String, at: u64) -> Result<T> {
-    Err(Error::corrupt(what, HostOffset(at)))
 }

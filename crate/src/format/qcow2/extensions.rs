@@ -8,7 +8,7 @@ use super::structures::{
 use crate::crypt::{Encryption, luks};
 use crate::disk::reference::{Reference, Role};
 use crate::error::damage::ensure_possible;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, corrupt};
 use crate::io::source::Source;
 use crate::offsets::{ByteRange, HostOffset, text_before_nul};
 
@@ -69,16 +69,15 @@ pub(super) fn parse(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Header
 }
 
 fn encryption_header(header: &Qcow2Header, content: &[u8], at: u64) -> Result<ByteRange> {
-    let corrupt = |what: &str| Err(Error::corrupt(what, HostOffset(at)));
     if content.len() < EncryptionHeaderPointer::LEN {
-        return corrupt("the encryption header's extension is too short");
+        return corrupt("the encryption header's extension is too short", at);
     }
     let pointer = EncryptionHeaderPointer::parse(content);
     let start = HostOffset(pointer.offset);
     let range =
         ByteRange::new(start, pointer.length).ok_or_else(|| Error::impossible_position("encryption header", start))?;
     if !header.is_aligned(range.start.0) {
-        return corrupt("the encryption header is not aligned to a cluster");
+        return corrupt("the encryption header is not aligned to a cluster", at);
     }
     Ok(range)
 }

@@ -19,9 +19,8 @@ use crate::disk::info::Info;
 use crate::disk::info::{Details, Value};
 use crate::disk::reference::{Reference, Role};
 use crate::error::damage::damages;
-use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::error::{ErrorKind, Result, ensure_header};
+use crate::io::source::{Source, read_start};
 use extensions::HeaderExtensions;
 use futures_util::FutureExt;
 use qcow2_header::Mapping;
@@ -74,8 +73,9 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
     let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
         // Data outside the present part of the header may be valid in the missing part.
-        Err(error) if error.kind == ErrorKind::Corrupt && source.size() < header.cluster_size() => {
-            return Err(Error::truncated("the end of the header", HostOffset(header.cluster_size()), source.size()));
+        Err(error) if error.kind == ErrorKind::Corrupt => {
+            ensure_header(header.cluster_size(), source.size())?;
+            return Err(error);
         }
         read => read?,
     };
@@ -102,11 +102,6 @@ fn read_header_cluster(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Hea
     features::refuse_unknown(header, &extensions)?;
     let references = extensions::references(header, &extensions, first_cluster)?;
     Ok((compression, extensions, references))
-}
-
-/// Reads the first `len` bytes of the file, or all of it if it is shorter.
-async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
-    read_exact(source, ByteRange { start: HostOffset(0), len: len.min(source.size()) }, "header").await
 }
 
 struct Qcow2 {

@@ -1,7 +1,7 @@
 //! The fixed header fields, validated (specification: "Header").
 
 use super::structures::{CLUSTER_BITS, ENTRY, MAGIC, MAX_L1, Qcow2Header};
-use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
+use crate::error::{Error, ErrorKind, Result, checked_virtual_size, corrupt, ensure_header};
 use crate::offsets::{ByteRange, HostOffset};
 
 /// Length of a version 2 header, in bytes.
@@ -17,12 +17,7 @@ impl Qcow2Header {
     /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fields that the header is too
     /// short for have their defaults. Fails with `not-recognised`, `unsupported` or `corrupt`.
     pub(super) fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
-        let need = |len: u64| {
-            if (bytes.len() as u64) < len {
-                return Err(Error::truncated("the end of the header", HostOffset(len), file_size));
-            }
-            Ok(())
-        };
+        let need = |len| ensure_header(len, file_size);
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::other_format("The file is not a qcow2 image", "qcow2"));
         }
@@ -56,7 +51,6 @@ impl Qcow2Header {
     }
 
     fn check(&self) -> Result<()> {
-        let corrupt = |what: String, at: u64| Err(Error::corrupt(what, HostOffset(at)));
         if !CLUSTER_BITS.contains(&self.cluster_bits) {
             return corrupt(format!("cluster_bits is {}, outside 9 to 21", self.cluster_bits), Self::cluster_bits);
         }

@@ -12,8 +12,7 @@ use crate::disk::info::Info;
 use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::Result;
 use crate::error::damage::damages;
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::io::source::{Source, read_start};
 use futures_util::FutureExt;
 use std::rc::Rc;
 use structures::{MAX_FIXED, SIGNATURE, SIGNATURE_AT};
@@ -38,8 +37,7 @@ damages! {
 }
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: MAX_FIXED.min(source.size()) };
-    let header = VdiHeader::parse(&read_exact(&*source, start, "header").await?, source.size())?;
+    let header = VdiHeader::parse(&read_start(&*source, MAX_FIXED).await?, source.size())?;
     let references = header.parent.iter().map(parent).collect();
     Ok(Rc::new(Vdi { source, header, references }))
 }

@@ -6,7 +6,7 @@ use super::structures::{
     VERSION_0, VERSION_1_1,
 };
 use crate::disk::reference::{Identity, guid_text};
-use crate::error::{Error, Result, checked_virtual_size};
+use crate::error::{Error, Result, checked_virtual_size, corrupt, ensure_header};
 use crate::offsets::{HostOffset, SECTOR};
 
 /// The header fields needed for reading. Sizes and offsets are in bytes.
@@ -42,12 +42,7 @@ impl VdiHeader {
     /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported`,
     /// `corrupt` or `limit`.
     pub(super) fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
-        let need = |len: usize| match bytes.len() {
-            present if present < len => {
-                Err(Error::truncated("the end of the header", HostOffset(len as u64), file_size))
-            }
-            _ => Ok(()),
-        };
+        let need = |len: usize| ensure_header(len as u64, file_size);
         if !bytes.get(SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&SIGNATURE)) {
             return Err(Error::other_format("The file is not a VDI image", "vdi"));
         }
@@ -108,11 +103,11 @@ impl VdiHeader {
             return corrupt(format!("the header has {size} bytes, less than {V1_HEADER_SIZE}"), Header1::cb_header);
         }
         if header.map_offset.0 < MAX_FIXED {
-            return corrupt("the block map is in the header".to_owned(), Header1::off_blocks);
+            return corrupt("the block map is in the header", Header1::off_blocks);
         }
         if header.data_offset < header.map_offset.0 + header.blocks * ENTRY_SIZE {
             let what = "the blocks begin before the end of the block map";
-            return corrupt(what.to_owned(), Header1::off_data);
+            return corrupt(what, Header1::off_data);
         }
         let extra = header.block_extra;
         if extra != 0 && !extra.is_power_of_two() {
@@ -140,7 +135,7 @@ impl VdiHeader {
         }
         if kind >= UNDO && self.parent.is_none() {
             let what = "it holds differences only, and does not say from which parent";
-            return corrupt(what.to_owned(), checked.type_at);
+            return corrupt(what, checked.type_at);
         }
         if !self.block_size.is_power_of_two() || self.block_size < SECTOR {
             let what = format!("the block size is {}, not a power of two from {SECTOR} on", self.block_size);
@@ -153,10 +148,6 @@ impl VdiHeader {
         }
         Ok(())
     }
-}
-
-fn corrupt<T>(what: String, at: u64) -> Result<T> {
-    Err(Error::corrupt(what, HostOffset(at)))
 }
 
 /// Returns the identity of a disk with the UUID `id` in the state with the UUID `state`. Null UUIDs count as absent.

@@ -5,8 +5,8 @@ use super::structures::{
     BAT, HEADER_SIGNATURE, HEADER_SIZE, HEADERS, LOG_VERSION, METADATA, MIB, REGION_REQUIRED, REGION_SIGNATURE,
     REGION_TABLE_SIZE, REGION_TABLES, RegionTableEntry, RegionTableHeader, SIGNATURE, VERSION, VhdxHeader, checksum,
 };
-use crate::error::{Error, Result};
-use crate::io::source::{Source, read_exact};
+use crate::error::{Error, Result, ensure_header};
+use crate::io::source::{Source, read_exact, read_start};
 use crate::offsets::{ByteRange, HostOffset};
 
 /// Whether `bytes` begin with `signature` and their checksum.
@@ -20,14 +20,11 @@ impl VhdxHeader {
     /// does. A salvage accepts a wrong checksum.
     pub(super) async fn read(source: &dyn Source, salvage: bool) -> Result<(Self, bool)> {
         let end = HEADERS[1] + HEADER_SIZE;
-        let range = ByteRange { start: HostOffset(0), len: end.min(source.size()) };
-        let bytes = read_exact(source, range, "header").await?;
+        let bytes = read_start(source, end).await?;
         if !bytes.starts_with(&SIGNATURE) {
             return Err(Error::other_format("The file is not a VHDX image", super::FORMAT.name));
         }
-        if range.len < end {
-            return Err(Error::truncated("the end of the header", HostOffset(end), source.size()));
-        }
+        ensure_header(end, source.size())?;
         let page = |at: u64| &bytes[at as usize..][..HEADER_SIZE as usize];
         let mut newest: Option<Self> = None;
         for at in HEADERS.into_iter().filter(|&at| is_intact(page(at), &HEADER_SIGNATURE)) {

@@ -8,7 +8,7 @@ use super::structures::{
     SeSparseVolatileHeader,
 };
 use crate::error::damage::ensure_possible;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ensure_header};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 
@@ -32,9 +32,7 @@ pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<Sp
 
 /// Parses the header of a "COWD" extent at the start of `head`. Fails with `unsupported`, `corrupt` or `limit`.
 fn cowd(head: &[u8]) -> Result<SparseHeader> {
-    if (head.len() as u64) < SECTOR {
-        return Err(Error::truncated("the end of the header", HostOffset(SECTOR), head.len() as u64));
-    }
+    ensure_header(SECTOR, head.len() as u64)?;
     let header = CowdHeader::parse(head);
     if header.version != COWD_VERSION {
         return Err(Error::unknown_version(header.version, "COWD extents"));
@@ -64,9 +62,7 @@ fn cowd(head: &[u8]) -> Result<SparseHeader> {
 /// Reads the constant header of a SESparse extent at the start of `head`, and the volatile header. Fails with `unsupported`, `corrupt`,
 /// `limit` or `source`.
 async fn sesparse(source: &dyn Source, head: &[u8]) -> Result<SparseHeader> {
-    if (head.len() as u64) < SECTOR {
-        return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
-    }
+    ensure_header(SECTOR, source.size())?;
     let header = SeSparseConstHeader::parse(head);
     if header.version != SESPARSE_VERSION {
         return Err(Error::unknown_version(format_args!("{:#x}", header.version), "SESparse extents"));

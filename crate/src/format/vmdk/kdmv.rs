@@ -6,7 +6,7 @@ use super::structures::{
     DEFLATE, FOOTER, HAS_LINE_ENDS, HAS_MARKERS, HAS_REDUNDANT, IN_FOOTER, IS_COMPRESSED, KDMV_MAGIC, KdmvHeader,
     LINE_ENDS, Marker,
 };
-use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
+use crate::error::{COPY_AGAIN, Error, ErrorKind, Result, ensure_header};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 
@@ -19,9 +19,7 @@ impl KdmvHeader {
     /// tolerates a missing footer if grains have markers.
     pub(super) async fn open(source: &dyn Source, salvage: bool) -> Result<(Self, HostOffset)> {
         let start = head(source).await?;
-        if (start.len() as u64) < SECTOR {
-            return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
-        }
+        ensure_header(SECTOR, source.size())?;
         let at_start = HostOffset(0);
         let first = Self::checked(&start, at_start)?;
         if first.gd_offset != IN_FOOTER {

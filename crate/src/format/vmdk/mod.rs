@@ -22,7 +22,7 @@ use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, Role, Unidentified};
 use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{Source, read_exact};
+use crate::io::source::{Source, read_exact, read_start};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, before_nul};
 use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::VmdkExtent;
@@ -108,8 +108,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         if source.size() > MAX_SIZE_OF_TEXT && !descriptor::is_start(&head) {
             return Err(no_vmdk());
         }
-        let range = ByteRange { start: HostOffset(0), len: descriptor_len(source.size())? };
-        let text = read_exact(&*source, range, "descriptor").await?;
+        let text = read_start(&*source, descriptor_len(source.size())?).await?;
         if !descriptor::is_start(&text) {
             return Err(no_vmdk());
         }

@@ -7,8 +7,8 @@ use crate::error::place::Place;
 use crate::error::{Error, Result, checked_size_of};
 use crate::format::PartFile;
 use crate::format::two_level::Shape;
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR};
+use crate::io::source::{Source, read_start};
+use crate::offsets::{HostOffset, SECTOR};
 use std::rc::Rc;
 
 /// Maximum sizes of a grain and of a compressed grain, in bytes.
@@ -123,5 +123,5 @@ impl SparseHeader {
 
 /// Reads the first sector of a file, which contains any kind of header, or the whole file if it is shorter.
 pub(crate) async fn head(source: &dyn Source) -> Result<Vec<u8>> {
-    read_exact(source, ByteRange { start: HostOffset(0), len: source.size().min(SECTOR) }, "header").await
+    read_start(source, SECTOR).await
 }

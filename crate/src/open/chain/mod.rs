@@ -280,7 +280,18 @@ impl Chain {
         let attached = attached.map_err(|error| error.within(place.clone()));
         attached.map_err(|error| error.within(place_of(self.layers.len(), &name)))?;
         let source = files[usize::from(file.0)].clone();
-        self.layers.push(Layer { file, name, format, disk, source, guessed, parts: parts.into(), cipher, place, notice });
+        self.layers.push(Layer {
+            file,
+            name,
+            format,
+            disk,
+            source,
+            guessed,
+            parts: parts.into(),
+            cipher,
+            place,
+            notice,
+        });
         Ok(below)
     }
 

@@ -3,8 +3,7 @@
 
 use crate::container::Member;
 use crate::error::{ErrorKind, Result};
-use crate::io::source::{Source, read_exact, zeroed};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::io::source::{Source, read_start, zeroed};
 use decant_text as encodings;
 
 /// Maximum size of a text, in bytes.
@@ -39,12 +38,10 @@ pub(in crate::open) async fn text_of(member: &Member) -> Result<Option<String>> 
 
 /// Reads the text of the file `source`; `None` if it is longer than [`LONGEST`]. Fails with `source`.
 pub(super) async fn text_in(source: &dyn Source) -> Result<Option<String>> {
-    let size = source.size();
-    if size > LONGEST {
+    if source.size() > LONGEST {
         return Ok(None);
     }
-    let all = ByteRange { start: HostOffset(0), len: size };
-    Ok(Some(decoded(&read_exact(source, all, "configuration").await?)))
+    Ok(Some(decoded(&read_start(source, LONGEST).await?)))
 }
 
 /// Decodes a text. Without a valid statement of its encoding, it is UTF-8, or else [`USUAL`].

@@ -7,9 +7,8 @@ use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, LayerOptions, RAW};
 use crate::io::pieces::Pieces;
-use crate::io::source::{Source, read_exact};
+use crate::io::source::{Source, read_start};
 use crate::io::table_cache::TableCache;
-use crate::offsets::{ByteRange, HostOffset};
 use crate::open::chain::open_options::{Companion, OpenOptions};
 use crate::open::descent::InnerFile;
 use crate::open::guess;
@@ -237,8 +236,7 @@ impl Neighbours<'_> {
     }
 
     async fn start_of(&self, file: &Rc<dyn Source>) -> Result<Vec<u8>> {
-        let start = ByteRange { start: HostOffset(0), len: file.size().min(guess::COMMON_REACH) };
-        read_exact(&*self.tables.over(file.clone()), start, "start of the file").await
+        read_start(&*self.tables.over(file.clone()), guess::COMMON_REACH).await
     }
 }
 

@@ -10,6 +10,7 @@ use crate::format::qcow2::structures::{
 use crate::io::source::zeroed;
 use crate::offsets::{GuestOffset, GuestRange, SECTOR};
 use crate::output::layout::{Assembler, Writes};
+use crate::output::put;
 
 pub(super) struct Qcow2Assembler {
     geometry: ImageGeometry,
@@ -101,7 +102,7 @@ impl Qcow2Assembler {
     /// Sets the entry of the cluster at `guest` in the L2 table.
     fn enter(&mut self, guest: GuestOffset, entry: u64) {
         let number = (guest.0 % self.geometry.mapped_by_table()) >> self.geometry.cluster_bits;
-        put(&mut self.l2, number, entry);
+        put(&mut self.l2, number * ENTRY, &entry.to_be_bytes());
     }
 
     /// Makes table number `table` the current one. Writes the one before.
@@ -118,7 +119,7 @@ impl Qcow2Assembler {
             let offset = self.allocate(self.geometry.cluster(), writes);
             writes.own(offset, self.l2.clone());
             self.l2.fill(0);
-            put(&mut self.l1, table, COPIED | offset);
+            put(&mut self.l1, table * ENTRY, &(COPIED | offset).to_be_bytes());
         }
     }
 
@@ -205,12 +206,6 @@ fn split(parts: &[EncodedPart], mapped: u64) -> Result<Vec<EncodedPart>> {
         split.push(rest);
     }
     Ok(split)
-}
-
-/// Sets entry number `number` of `table`.
-fn put(table: &mut [u8], number: u64, entry: u64) {
-    let at = (number * ENTRY) as usize;
-    table[at..at + ENTRY as usize].copy_from_slice(&entry.to_be_bytes());
 }
 
 fn full() -> Error {

@@ -11,8 +11,8 @@ use crate::format::vhd::structures::{ABSENT, BAT_ENTRY, DYNAMIC, DynamicVhdHeade
 use crate::io::source::zeroed;
 use crate::offsets::{GuestRange, SECTOR};
 use crate::output::blocks::{Blocks, Kept, placed};
-use crate::output::grows;
 use crate::output::layout::{Assembler, Layout, Stamp, Writes, size_needed};
+use crate::output::{grows, put};
 
 /// The size of a block of the disk, in bytes.
 const BLOCK_SIZE: u64 = 2 * MIB;
@@ -112,8 +112,7 @@ impl Assembler for DynamicVhdAssembler {
         for (block, number) in self.blocks.numbered() {
             // Less than 2^32, since a full disk of 2,040 GiB takes less than 2,045 GiB.
             let sector = ((self.blocks.offset(number) - BITMAP.len() as u64) / SECTOR) as u32;
-            let entry = (block * BAT_ENTRY) as usize;
-            self.table[entry..entry + BAT_ENTRY as usize].copy_from_slice(&sector.to_be_bytes());
+            put(&mut self.table, block * BAT_ENTRY, &sector.to_be_bytes());
         }
         // Without a header, this footer is not an image.
         writes.own(self.blocks.end(), self.footer.clone());

@@ -16,6 +16,7 @@ use crate::output::Stamp;
 use crate::output::blocks::{Blocks, Kept};
 use crate::output::identifiers::Identifiers;
 use crate::output::layout::{Assembler, Writes};
+use crate::output::put;
 
 /// The numbers of the identifiers of the disk and of its content: the disk, as a guest knows it; the file; the state of its content.
 const DISK: u8 = 0;
@@ -137,11 +138,6 @@ impl Assembler for VhdxAssembler {
         writes.own(0, start);
         Ok(())
     }
-}
-
-/// Copies `added` to `bytes` at `at`.
-fn put(bytes: &mut [u8], at: u64, added: &[u8]) {
-    bytes[at as usize..][..added.len()].copy_from_slice(added);
 }
 
 /// Copies `added`, a structure that begins with a signature and a checksum, to `bytes` at `at`. The checksum is that of `len` bytes.
