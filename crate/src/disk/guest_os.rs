@@ -17,29 +17,9 @@ const fn os(name: &'static str, cim: u16, vmware: &'static str, starts: &'static
     GuestOs { name, cim, vmware, starts }
 }
 
-/// The names of all systems, the default first.
-pub(crate) const NAMES: &[&str] = &[
-    "linux",
-    "ubuntu",
-    "debian",
-    "centos",
-    "rhel",
-    "sles",
-    "freebsd",
-    "windows2022",
-    "windows2019",
-    "windows2016",
-    "windows2012",
-    "windows2008r2",
-    "windows11",
-    "windows10",
-    "windows8",
-    "windows7",
-    "other",
-];
-
-/// All systems. The first one with a matching start counts, so longer starts are before shorter ones.
+/// All systems, the default first. The first one with a matching start counts, so longer starts are before shorter ones.
 const SYSTEMS: &[GuestOs] = &[
+    LINUX,
     os("ubuntu", 94, "ubuntu64Guest", &["ubuntu", "xubuntu"]),
     os("debian", 96, "debian10_64Guest", &["debian"]),
     os("centos", 107, "centos64Guest", &["centos"]),
@@ -55,9 +35,18 @@ const SYSTEMS: &[GuestOs] = &[
     os("windows10", 120, "windows9_64Guest", &["windows10", "windows9"]),
     os("windows8", 114, "windows8_64Guest", &["windows8"]),
     os("windows7", 105, "windows7_64Guest", &["windows7"]),
-    LINUX,
     OTHER,
 ];
+
+/// The names of all systems, the default first.
+pub(crate) const NAMES: &[&str] = &{
+    let (mut names, mut number) = ([""; SYSTEMS.len()], 0);
+    while number < names.len() {
+        names[number] = SYSTEMS[number].name;
+        number += 1;
+    }
+    names
+};
 
 const LINUX: GuestOs = os("linux", 101, "otherLinux64Guest", &[]);
 const OTHER: GuestOs = os("other", 102, "otherGuest64", &[]);
@@ -104,13 +93,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_system_has_its_name() {
-        let mut names: Vec<_> = SYSTEMS.iter().map(|system| system.name).collect();
-        names.sort_unstable();
-        let mut listed = NAMES.to_vec();
-        listed.sort_unstable();
-        assert_eq!(names, listed);
-        for system in SYSTEMS {
+    fn every_system_has_its_name_and_number() {
+        assert_eq!((NAMES.len(), NAMES[0]), (SYSTEMS.len(), "linux"));
+        for (system, name) in SYSTEMS.iter().zip(NAMES) {
+            assert_eq!(GuestOs::by_name(name), Some(system));
             assert_eq!(GuestOs::of_cim(system.cim), Some(system));
         }
     }

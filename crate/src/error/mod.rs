@@ -49,40 +49,30 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    const ALL: [Self; 11] = [
-        Self::NotRecognised,
-        Self::Unsupported,
-        Self::Corrupt,
-        Self::Limit,
-        Self::MissingFile,
-        Self::Password,
-        Self::Source,
-        Self::Target,
-        Self::Cancelled,
-        Self::Usage,
-        Self::Internal,
+    /// All kinds and their names in the public API.
+    const NAMES: [(Self, &str); 11] = [
+        (Self::NotRecognised, "not-recognised"),
+        (Self::Unsupported, "unsupported"),
+        (Self::Corrupt, "corrupt"),
+        (Self::Limit, "limit"),
+        (Self::MissingFile, "missing-file"),
+        (Self::Password, "password"),
+        (Self::Source, "source"),
+        (Self::Target, "target"),
+        (Self::Cancelled, "cancelled"),
+        (Self::Usage, "usage"),
+        (Self::Internal, "internal"),
     ];
 
     /// Returns the kind named `name` in the public API.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::NAMES.into_iter().find(|(_, own)| *own == name).map(|(kind, _)| kind)
     }
 
     /// The kind's name in the public API.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::NotRecognised => "not-recognised",
-            Self::Unsupported => "unsupported",
-            Self::Corrupt => "corrupt",
-            Self::Limit => "limit",
-            Self::MissingFile => "missing-file",
-            Self::Password => "password",
-            Self::Source => "source",
-            Self::Target => "target",
-            Self::Cancelled => "cancelled",
-            Self::Usage => "usage",
-            Self::Internal => "internal",
-        }
+        let named = Self::NAMES.into_iter().find(|(kind, _)| *kind == self);
+        named.expect("all kinds have names").1
     }
 }
 
