@@ -49,16 +49,21 @@ pub(crate) struct LoadedJob {
     job: Job,
     buffers: JobBuffers,
     is_output: bool,
+    /// Number of bytes read.
+    read: u64,
+    /// See [`JobOutput::crc`].
+    crc: Option<u32>,
 }
 
 impl LoadedJob {
     /// Decodes the job by `decode`, unless the buffer already holds the output, and finds zeros. For a compressed
-    /// output, encodes the data by `encode` (see `Encoder::encode`). Fails as these two do.
+    /// output, encodes the data by `encode` (see `Encoder::encode`). Returns the result and the input buffer, which is spare. Fails as
+    /// `decode` and `encode` do.
     pub(crate) fn finish(
         mut self,
         decode: impl FnOnce(&Job, &mut JobBuffers) -> Result<DecodedJob>,
         encode: impl FnOnce(CompressedEncoding, &[u8], &[GuestRun], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
-    ) -> Result<FinishedJob> {
+    ) -> Result<(JobOutput, Vec<u8>)> {
         let DecodedJob { runs, lost } = if self.is_output {
             DecodedJob { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }
         } else {
@@ -86,7 +91,8 @@ impl LoadedJob {
                 Placement::Parts(parts)
             }
         };
-        Ok(FinishedJob { buffers: self.buffers, placement, digested, lost, large_sectors, sums })
+        let Self { buffers: JobBuffers { input, output: bytes }, read, crc, .. } = self;
+        Ok((JobOutput { bytes, placement, digested, lost, read, large_sectors, crc, sums }, input))
     }
 
     /// Decrypts the encrypted pieces to their places in the output. The platform may do it while this waits. Fails with `internal`
@@ -105,17 +111,6 @@ impl LoadedJob {
         }
         Ok(())
     }
-}
-
-/// A job after decoding and encoding.
-pub(crate) struct FinishedJob {
-    buffers: JobBuffers,
-    placement: Placement,
-    /// See [`ExecutedJob::digested`].
-    digested: Option<DigestData<Vec<u8>>>,
-    lost: Vec<Lost>,
-    large_sectors: bool,
-    sums: Vec<PartSum>,
 }
 
 /// The result of a job.
@@ -203,7 +198,7 @@ pub(crate) async fn run_job(
     job: Job,
     files: &[Rc<dyn Source>],
     spares: &SpareBuffers,
-    finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
+    finish: impl AsyncFnOnce(LoadedJob) -> Result<(JobOutput, Vec<u8>)>,
 ) -> Result<JobOutput> {
     job.prepare_modules().await?;
     let mut buffer = spares.take_input();
@@ -215,10 +210,9 @@ pub(crate) async fn run_job(
         // Taken only after reading, so that other jobs can use the buffer until then.
         false => JobBuffers { input: buffer, output: spares.take_output() },
     };
-    let FinishedJob { buffers, placement, digested, lost, large_sectors, sums } =
-        finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
-    if buffers.input.capacity() > 0 {
-        spares.give_input(buffers.input);
+    let (output, input) = finish(LoadedJob { job, buffers, is_output: read.is_output, read: read.bytes, crc }).await?;
+    if input.capacity() > 0 {
+        spares.give_input(input);
     }
-    Ok(JobOutput { bytes: buffers.output, placement, digested, lost, read: read.bytes, large_sectors, crc, sums })
+    Ok(output)
 }
