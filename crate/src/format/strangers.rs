@@ -1,37 +1,15 @@
 //! Files that are mistaken for disk images, or contain one in an unsupported way. Each is rejected by name.
 
-use super::foreign::at;
+use super::foreign::{at, known};
 use super::{Content, Format, FormatReader, Sample};
 use std::borrow::Cow;
 
 macro_rules! stranger {
-    ($name:literal, $label:literal, $probe:expr) => {
-        stranger!($name, [], $label, $probe, Content::Other, None)
-    };
-    ($name:literal, $label:literal, $probe:expr, $advice:expr) => {
-        stranger!($name, [], $label, $probe, Content::Other, Some($advice))
-    };
-    ($name:literal, $extensions:expr, $label:literal, $probe:expr, $advice:expr) => {
-        stranger!($name, $extensions, $label, $probe, Content::Other, Some($advice))
-    };
-    ($name:literal, $extensions:expr, $label:literal, $probe:expr, $content:expr, $advice:expr) => {
-        Format {
-            name: $name,
-            extensions: &$extensions,
-            label: $label,
-            of_qemu: false,
-            probe: $probe,
-            reader: FormatReader::Nothing { content: $content, advice: $advice },
-            ..Format::DEFAULT
-        }
-    };
+    ($($row:tt)+) => { known!(Other, $($row)+) };
 }
 
-macro_rules! machine {
-    ($name:literal, $extension:literal, $label:literal, $probe:expr) => {
-        stranger!($name, [$extension], $label, $probe, Content::Machine, Some("open it together with its disks"))
-    };
-}
+/// Advice on the configuration of a virtual machine.
+const WITH_DISKS: &str = "open it together with its disks";
 
 /// Text files are classified by this many bytes.
 const TEXT: usize = 4096;
@@ -214,12 +192,23 @@ pub(super) const FORMATS: &[Format] = &[
             || has_tag(s, b"<!doctype html"),
         "a server may have sent it instead of the image: download it again"
     ),
-    machine!("ovf", ".ovf", "an OVF descriptor (.ovf)", |s| begins_text(s, &[b"<Envelope", b"<ovf:Envelope"])
-        || has_tag(s, b"<Envelope")
-        || has_tag(s, b":Envelope")),
-    machine!("vbox", ".vbox", "a VirtualBox configuration (.vbox)", |s| begins_text(s, &[b"<VirtualBox "])
-        || has_tag(s, b"<VirtualBox ")),
-    machine!("vmx", ".vmx", "a VMware configuration (.vmx)", is_vmx),
+    known!(
+        Machine,
+        "ovf",
+        [".ovf"],
+        "an OVF descriptor (.ovf)",
+        |s| begins_text(s, &[b"<Envelope", b"<ovf:Envelope"]) || has_tag(s, b"<Envelope") || has_tag(s, b":Envelope"),
+        WITH_DISKS
+    ),
+    known!(
+        Machine,
+        "vbox",
+        [".vbox"],
+        "a VirtualBox configuration (.vbox)",
+        |s| begins_text(s, &[b"<VirtualBox "]) || has_tag(s, b"<VirtualBox "),
+        WITH_DISKS
+    ),
+    known!(Machine, "vmx", [".vmx"], "a VMware configuration (.vmx)", is_vmx, WITH_DISKS),
     stranger!("pdf", "a PDF", |s| at(s, 0, b"%PDF-1.") || at(s, 0, b"%PDF-2.")),
     stranger!("picture", "a picture", is_picture),
     stranger!("sound", "a sound file", is_sound),
