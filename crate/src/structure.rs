@@ -83,6 +83,11 @@ macro_rules! structure {
                 len
             };
 
+            /// The structure whose fields are all zero.
+            pub fn zero() -> Self {
+                Self::parse(&[0; Self::LEN])
+            }
+
             /// Parses the structure at the start of `bytes`, which must have at least `LEN` bytes.
             pub fn parse(bytes: &[u8]) -> Self {
                 use $crate::structure::{ByteOrder, FieldType};
@@ -135,6 +140,7 @@ mod tests {
         assert_eq!(little.to_bytes(), [1, 2, 3, 4, 5, 0, 0, 0, 9, 10, 11, 12]);
         let start = Little::parse_start(&bytes[..9]);
         assert_eq!((start.first, start.text, start.last), (0x0201, [3, 4, 5], 9));
+        assert_eq!(Little::zero().to_bytes(), [0; 12]);
         let big = Big::parse(&bytes);
         assert_eq!((big.first, big.last, Big::LEN), (2, 0x0506_0708_090a_0b0c, 12));
         assert_eq!(big.to_bytes(), [0, 2, 0, 0, 5, 6, 7, 8, 9, 10, 11, 12]);

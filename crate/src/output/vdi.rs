@@ -159,21 +159,18 @@ impl VdiAssembler {
         let header = Header1 {
             cb_header: (Header1Plus::LEN - PreHeader::LEN) as u32,
             u32_type: if is_fixed { FIXED } else { DYNAMIC },
-            f_flags: 0,
             off_blocks: MAP as u32,
             // At most 33 MiB.
             off_data: self.shape.data() as u32,
             legacy_cb_sector: SECTOR as u32,
             cb_disk: disk_size,
             cb_block: BLOCK_SIZE as u32,
-            cb_block_extra: 0,
             c_blocks: self.shape.blocks() as u32,
             c_blocks_allocated: self.blocks.count() as u32,
             uuid_create: self.identifiers.guid(DISK),
             uuid_modify: self.identifiers.guid(CONTENT),
             // No parent.
-            uuid_linkage: [0; 16],
-            uuid_parent_modify: [0; 16],
+            ..Header1::zero()
         };
         // Geometries have no cylinders: programs compute them.
         let after = Header1Plus { lchs_cb_sector: SECTOR as u32 };

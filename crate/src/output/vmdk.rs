@@ -121,12 +121,11 @@ impl StreamOptimized {
             descriptor_offset: DESCRIPTOR,
             descriptor_size: DESCRIPTOR_SECTORS,
             num_gtes_per_gt: GRAINS_PER_TABLE as u32,
-            rgd_offset: 0,
             gd_offset,
             over_head: FIRST_GRAIN,
-            unclean_shutdown: 0,
             end_line_chars: LINE_ENDS,
             compress_algorithm: DEFLATE,
+            ..KdmvHeader::zero()
         }
     }
 }

@@ -83,10 +83,8 @@ impl VhdFooter {
             heads,
             sectors,
             disk_type,
-            checksum: 0,
             unique_id,
-            saved_state: 0,
-            reserved: [0; 427],
+            ..Self::zero()
         };
         footer.checksum = checksum(&footer.to_bytes());
         footer
@@ -177,12 +175,7 @@ impl DynamicVhdHeader {
             header_version: HEADER_VERSION,
             max_table_entries: entries,
             block_size,
-            checksum: 0,
-            parent_unique_id: [0; 16],
-            parent_time_stamp: 0,
-            parent_unicode_name: [0; 512],
-            parent_locator_entries: [0; _],
-            reserved: [0; 256],
+            ..Self::zero()
         };
         header.checksum = checksum(&header.to_bytes());
         header

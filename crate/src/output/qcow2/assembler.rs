@@ -128,24 +128,18 @@ impl Qcow2Assembler {
         let header = Qcow2Header {
             magic: MAGIC,
             version: self.version,
-            backing_file_offset: 0,
-            backing_file_size: 0,
             cluster_bits: self.geometry.cluster_bits,
             size: self.geometry.disk_size,
-            crypt_method: 0,
             l1_size: self.geometry.l1_entries() as u32,
             l1_table_offset: self.geometry.cluster(),
             refcount_table_offset,
             refcount_table_clusters,
-            nb_snapshots: 0,
-            snapshots_offset: 0,
             incompatible_features: if self.compression_type == ZLIB { 0 } else { COMPRESSION_TYPE },
-            compatible_features: 0,
-            autoclear_features: 0,
             // The header of version 2 ends before. Its refcounts always have 2^4 bits.
             refcount_order: if self.version == 2 { 0 } else { 4 },
             header_length: if self.version == 2 { 0 } else { HEADER_LENGTH as u32 },
             compression_type: self.compression_type,
+            ..Qcow2Header::zero()
         };
         // The zeros after the header are the end of the header extensions.
         let mut bytes = header.to_bytes().to_vec();
