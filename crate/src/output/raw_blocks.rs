@@ -190,18 +190,21 @@ impl<I: Index> BlockAssembler<I> {
     fn zeros(&mut self, len: u64, writes: &mut Writes) -> Result<()> {
         let (blocks, rest) = (len / BLOCK, len % BLOCK);
         if blocks > 0 {
-            let (block, padding) = self.zeros.get_or_insert_with(|| I::zero_block(BLOCK as u32)).clone();
-            let len = block.len();
-            writes.repeated(self.end, block, blocks);
-            self.count(len, padding, BLOCK, blocks)?;
+            self.zero_blocks(BLOCK, blocks, writes)?;
         }
         if rest > 0 {
-            let (block, padding) = I::zero_block(rest as u32);
-            let len = block.len();
-            writes.own(self.end, block);
-            self.count(len, padding, rest, 1)?;
+            self.zero_blocks(rest, 1, writes)?;
         }
         Ok(())
+    }
+
+    /// Writes `times` blocks of `data` zeros.
+    fn zero_blocks(&mut self, data: u64, times: u64, writes: &mut Writes) -> Result<()> {
+        let made = || I::zero_block(data as u32);
+        let (block, padding) = if data == BLOCK { self.zeros.get_or_insert_with(made).clone() } else { made() };
+        let len = block.len();
+        writes.repeated(self.end, block, times);
+        self.count(len, padding, data, times)
     }
 }
 
@@ -228,10 +231,7 @@ impl<I: Index> Assembler for BlockAssembler<I> {
     fn finish(&mut self, writes: &mut Writes) -> Result<()> {
         // Nothing is before the seek table of an empty disk, and a file of zstd is recognised by its first frame.
         if self.end == 0 {
-            let (block, padding) = I::zero_block(0);
-            let len = block.len();
-            writes.own(0, block);
-            self.count(len, padding, 0, 1)?;
+            self.zero_blocks(0, 1, writes)?;
         }
         for (bytes, times) in std::mem::take(&mut self.index).end() {
             let len = bytes.len() as u64 * times;
