@@ -2,7 +2,7 @@
 
 use super::extensions::HeaderExtensions;
 use super::structures::{
-    COMPRESSION_TYPE, CORRUPT, DATA_FILE, DIRTY, EXTENDED_L2, LAZY_REFCOUNTS, Qcow2Header, RAW_DATA_FILE, ZLIB, ZSTD,
+    COMPRESSION_TYPE, CORRUPT, DATA_FILE, DIRTY, EXTENDED_L2, LAZY_REFCOUNTS, Qcow2Header, ZLIB, ZSTD,
 };
 use crate::compress::Compression;
 use crate::error::shown::shown;
@@ -24,20 +24,6 @@ pub(super) fn names(header: &Qcow2Header) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// Whether the reference counts of a dirty image may be out of date.
-pub(super) fn has_lazy_refcounts(header: &Qcow2Header) -> bool {
-    header.compatible_features & LAZY_REFCOUNTS != 0
-}
-
-pub(super) fn is_marked_corrupt(header: &Qcow2Header) -> bool {
-    header.incompatible_features & CORRUPT != 0
-}
-
-/// Whether the data file alone is a valid raw disk.
-pub(super) fn is_data_file_raw(header: &Qcow2Header) -> bool {
-    header.autoclear_features & RAW_DATA_FILE != 0
 }
 
 /// Returns the compression method of clusters. Fails with `unsupported` if it is unknown, and with `corrupt` if it

@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 use qcow2_header::Mapping;
 use snapshots::SnapshotEntry;
 use std::rc::Rc;
-use structures::{HEADER_LENGTH, MAGIC, Qcow2Header};
+use structures::{CORRUPT, HEADER_LENGTH, LAZY_REFCOUNTS, MAGIC, Qcow2Header, RAW_DATA_FILE};
 
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
@@ -130,7 +130,7 @@ impl Qcow2 {
         let compat = if is_version_3 { "1.1" } else { "0.10" };
         let mut details = vec![("compat", compat.into()), ("compression-type", self.compression_name().into())];
         if is_version_3 {
-            details.push(("lazy-refcounts", features::has_lazy_refcounts(&self.header).into()));
+            details.push(("lazy-refcounts", (self.header.compatible_features & LAZY_REFCOUNTS != 0).into()));
         }
         details.push(("refcount-bits", (1u32 << self.header.refcount_order).into()));
         details.extend(
@@ -140,10 +140,10 @@ impl Qcow2 {
         );
         if let Some(file) = self.references.iter().find(|file| file.role == Role::DataFile) {
             details.push(("data-file", file.name[..].into()));
-            details.push(("data-file-raw", features::is_data_file_raw(&self.header).into()));
+            details.push(("data-file-raw", (self.header.autoclear_features & RAW_DATA_FILE != 0).into()));
         }
         if is_version_3 {
-            details.push(("corrupt", features::is_marked_corrupt(&self.header).into()));
+            details.push(("corrupt", (self.header.incompatible_features & CORRUPT != 0).into()));
             details.push(("extended-l2", self.header.has_extended_l2().into()));
         }
         Details(details)
