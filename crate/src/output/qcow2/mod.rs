@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::qcow2::structures::{CLUSTER_BITS, ENTRY, MAX_L1, ZLIB, ZSTD};
 use crate::offsets::SECTOR;
 use assembler::Qcow2Assembler;
-use refcounts::REFCOUNT;
+use refcounts::refcount_clusters;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "qcow2",
@@ -87,15 +87,7 @@ impl ImageGeometry {
 
     /// The numbers of clusters of the refcount blocks and of the refcount table of this file, which are counted, too.
     fn refcount_clusters(self) -> (u64, u64) {
-        let (mut blocks, mut table) = (0, 0);
-        loop {
-            let needed = (self.counted_clusters() + blocks + table).div_ceil(self.cluster() / REFCOUNT);
-            let needed = (needed, (needed * ENTRY).div_ceil(self.cluster()));
-            if needed == (blocks, table) {
-                return needed;
-            }
-            (blocks, table) = needed;
-        }
+        refcount_clusters(self.cluster(), self.counted_clusters(), 0)
     }
 
     fn clusters_when_full(self) -> u64 {

@@ -6,7 +6,7 @@ use crate::format::qcow2::structures::ENTRY;
 use crate::io::source::zeroed;
 
 /// The size of a refcount, in bytes.
-pub(super) const REFCOUNT: u64 = 2;
+const REFCOUNT: u64 = 2;
 
 pub(super) struct Refcounts {
     cluster_bits: u32,
@@ -86,19 +86,9 @@ impl Refcounts {
     /// written yet. They must be written from `start`, one after another, each in whole clusters.
     pub(super) fn finish(&mut self, start: u64) -> LastRefcounts {
         let start = start >> self.cluster_bits;
-        let per_block = self.per_block();
         let missing = self.table.iter().filter(|&&offset| offset == 0).count() as u64;
         let written = self.table.len() as u64 - missing;
-        let (mut table, mut blocks) = (0, 0);
-        // Tables and blocks are counted too, so their number may grow.
-        loop {
-            let ranges = (start + table + blocks).div_ceil(per_block);
-            let needed = ((ranges * ENTRY).div_ceil(self.cluster()), ranges - written);
-            if needed == (table, blocks) {
-                break;
-            }
-            (table, blocks) = needed;
-        }
+        let (blocks, table) = refcount_clusters(self.cluster(), start, written);
         let end = start + table + blocks;
         self.table.resize((blocks + written) as usize, 0);
         let mut made = Vec::new();
@@ -126,6 +116,21 @@ impl Refcounts {
                 }
             })
             .collect()
+    }
+}
+
+/// The numbers of clusters of the refcount blocks and of the refcount table after `counted` clusters of `cluster` bytes. These have
+/// `written` blocks.
+pub(super) fn refcount_clusters(cluster: u64, counted: u64, written: u64) -> (u64, u64) {
+    let (mut blocks, mut table) = (0, 0);
+    // Blocks and the table are counted, too, so their number may grow.
+    loop {
+        let ranges = (counted + blocks + table).div_ceil(cluster / REFCOUNT);
+        let needed = (ranges - written, (ranges * ENTRY).div_ceil(cluster));
+        if needed == (blocks, table) {
+            return needed;
+        }
+        (blocks, table) = needed;
     }
 }
 
