@@ -105,31 +105,18 @@ impl Extent {
         (Self { len, ..self }, Some(Self { start: self.start + len, len: self.len - len, kind, ..self }))
     }
 
-    /// Merges `next` into this extent and returns true if `next` continues it on the disk and in the file.
-    pub(crate) fn try_extend(&mut self, next: &Extent) -> bool {
-        let is_alike = self.layer == next.layer && self.doubt == next.doubt;
-        if self.end() != next.start || !is_alike || !self.continues(next) {
-            return false;
+    /// Appends the extent to `batch`, or merges it with the last one if it continues that on the disk and in the file.
+    pub(crate) fn push_to(self, batch: &mut Vec<Self>) {
+        match batch.last_mut() {
+            Some(last) if last.is_continued_by(&self) => last.len += self.len,
+            _ => batch.push(self),
         }
-        self.len += next.len;
-        true
     }
 
-    fn continues(&self, next: &Extent) -> bool {
-        use ExtentKind::{Data, Lost, Unallocated, Zero};
-        let follows = |a: HostOffset, b: HostOffset| a.0.checked_add(self.len) == Some(b.0);
-        match (self.kind, next.kind) {
-            (Unallocated { host: None }, Unallocated { host: None }) | (Zero { host: None }, Zero { host: None }) => {
-                true
-            }
-            (Unallocated { host: Some((file, a)) }, Unallocated { host: Some((other, b)) })
-            | (Zero { host: Some((file, a)) }, Zero { host: Some((other, b)) }) => file == other && follows(a, b),
-            (Data { host: a, file, encrypted }, Data { host: b, file: other, encrypted: too }) => {
-                file == other && encrypted == too && follows(a, b)
-            }
-            (Lost(a), Lost(b)) => a == b,
-            _ => false,
-        }
+    /// Whether `next` would be the second part of a longer extent. Compressed extents are not merged.
+    fn is_continued_by(&self, next: &Self) -> bool {
+        let whole = Self { len: self.len + next.len, ..*self };
+        !matches!(self.kind, ExtentKind::Compressed { .. }) && whole.split(self.len).1 == Some(*next)
     }
 }
 

@@ -72,10 +72,7 @@ impl Listing {
     /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
     pub(crate) fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
         let doubt = self.doubt.filter(|_| !matches!(kind, ExtentKind::Lost(_)));
-        let next = Extent { start: part.start, len: part.len(), layer: self.layer, kind, doubt };
-        if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
-            batch.push(next);
-        }
+        Extent { start: part.start, len: part.len(), layer: self.layer, kind, doubt }.push_to(batch);
     }
 
     /// Appends `part`, with its data at `host`. Bytes after the end of the file, which QEMU reads as zeros, are damage

@@ -60,7 +60,7 @@ impl MergedWalk {
             let end_below = self.layers.get(layer + 1).map_or(GuestOffset(0), |below| GuestOffset(below.virtual_size));
             let is_recorded = !matches!(extent.kind, ExtentKind::Unallocated { .. });
             if is_recorded || extent.start >= end_below {
-                push(batch, extent);
+                extent.push_to(batch);
                 continue;
             }
             // The layer below is read up to its end. After that this layer's extent stays unallocated, which means
@@ -117,13 +117,6 @@ impl ExtentWalk for ExplainedWalk {
 
     fn findings(&self) -> Findings {
         self.walk.findings()
-    }
-}
-
-/// Appends `extent`, or merges it with the last extent.
-fn push(batch: &mut Vec<Extent>, extent: Extent) {
-    if !batch.last_mut().is_some_and(|last| last.try_extend(&extent)) {
-        batch.push(extent);
     }
 }
 

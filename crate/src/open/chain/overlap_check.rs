@@ -114,9 +114,7 @@ impl OverlapCheck {
             if !matches!(part.kind, ExtentKind::Lost(_)) {
                 part.doubt = part.doubt.or(self.damage(finding)).or(doubt);
             }
-            if !batch.last_mut().is_some_and(|last| last.try_extend(&part)) {
-                batch.push(part);
-            }
+            part.push_to(batch);
             left = rest;
         }
     }
