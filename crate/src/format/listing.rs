@@ -2,11 +2,11 @@
 
 use super::{PartFile, WalkSetup};
 use crate::disk::extent::{Encrypted, Extent, ExtentKind};
-use crate::error::Result;
 use crate::error::damage::{Damage, farthest};
 use crate::error::place::Place;
+use crate::error::{Error, Result};
 use crate::io::source::{FileId, Source};
-use crate::offsets::{GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;
 
 /// Maximum number of extents in a batch.
@@ -18,8 +18,9 @@ pub(crate) struct Listing {
     file: FileId,
     /// The file's name, for messages; `None` for the layer's own file.
     name: Option<Rc<str>>,
-    /// The file's size, in bytes.
-    size: u64,
+    source: Rc<dyn Source>,
+    /// The guest offset of the part of the disk in the file. Ranges are relative to it.
+    base: GuestOffset,
     layer: u16,
     salvage: bool,
     /// The last position that the complete file can have.
@@ -31,16 +32,16 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Lists data in the layer's own file, `source`.
-    pub(crate) fn new(source: &dyn Source, setup: &WalkSetup) -> Self {
+    pub(crate) fn new(source: &Rc<dyn Source>, setup: &WalkSetup) -> Self {
         let WalkSetup { file, disk_size, layer, salvage, .. } = *setup;
-        let size = source.size();
         Self {
             file,
             name: None,
-            size,
+            source: source.clone(),
+            base: GuestOffset(0),
             layer,
             salvage,
-            farthest: farthest(disk_size, size),
+            farthest: farthest(disk_size, source.size()),
             encrypted: None,
             doubt: None,
         }
@@ -48,7 +49,12 @@ impl Listing {
 
     /// Lists data in `part`, a file with a part of the layer.
     pub(crate) fn of_part(part: &PartFile, setup: &WalkSetup) -> Self {
-        Self { file: part.id, name: Some(part.name.clone()), ..Self::new(&*part.source, setup) }
+        Self { file: part.id, name: Some(part.name.clone()), ..Self::new(&part.source, setup) }
+    }
+
+    /// Lists the part of the disk that begins at `base`.
+    pub(crate) fn with_base(self, base: GuestOffset) -> Self {
+        Self { base, ..self }
     }
 
     pub(crate) fn with_encryption(self, encrypted: Option<Encrypted>) -> Self {
@@ -64,15 +70,28 @@ impl Listing {
         self.file
     }
 
+    pub(crate) fn source(&self) -> &Rc<dyn Source> {
+        &self.source
+    }
+
     /// The file's size, in bytes.
     pub(crate) fn file_size(&self) -> u64 {
-        self.size
+        self.source.size()
+    }
+
+    pub(crate) fn base(&self) -> GuestOffset {
+        self.base
+    }
+
+    /// Adds the file's name to `error`.
+    pub(crate) fn error(&self, error: Error) -> Error {
+        error.within(self.name.as_deref().map(Place::file))
     }
 
     /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
     pub(crate) fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
         let doubt = self.doubt.filter(|_| !matches!(kind, ExtentKind::Lost(_)));
-        Extent { start: part.start, len: part.len(), layer: self.layer, kind, doubt }.push_to(batch);
+        Extent { start: self.base + part.start.0, len: part.len(), layer: self.layer, kind, doubt }.push_to(batch);
     }
 
     /// Appends `part`, with its data at `host`. Bytes after the end of the file, which QEMU reads as zeros, are damage
@@ -86,7 +105,7 @@ impl Listing {
         place: HostOffset,
     ) -> Result<()> {
         let len = part.len();
-        let present = self.size.saturating_sub(host.0).min(len);
+        let present = self.file_size().saturating_sub(host.0).min(len);
         let data = ExtentKind::Data { file: self.file, host, encrypted: self.encrypted };
         if present == len {
             self.push(batch, part, data);
@@ -113,6 +132,6 @@ impl Listing {
             self.push(batch, part, ExtentKind::Lost(damage));
             return Ok(());
         }
-        Err(damage.error(place, self.size).within(self.name.as_deref().map(Place::file)))
+        Err(self.error(damage.error(place, self.file_size())))
     }
 }

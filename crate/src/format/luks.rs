@@ -102,7 +102,7 @@ impl Disk for Volume {
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         let encrypted = setup.cipher.map(|cipher| Encrypted { cipher, by_guest: true });
-        Box::new(VolumeWalk { listing: Listing::new(&*self.source, &setup).with_encryption(encrypted), volume: self })
+        Box::new(VolumeWalk { listing: Listing::new(&self.source, &setup).with_encryption(encrypted), volume: self })
     }
 
     fn check(self: Rc<Self>, _progress: CheckProgress) -> FileChecking {

@@ -224,7 +224,7 @@ impl Disk for Qed {
             l2: None,
             memory,
             tables,
-            listing: Listing::new(&*self.source, &setup),
+            listing: Listing::new(&self.source, &setup),
             disk: self,
         })
     }

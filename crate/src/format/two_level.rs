@@ -9,7 +9,7 @@ use crate::disk::host_ranges::{HostReport, TableReports};
 use crate::error::damage::{Damage, farthest};
 use crate::error::{Error, Result};
 use crate::io::source::Source;
-use crate::offsets::{GuestOffset, GuestRange, HostOffset};
+use crate::offsets::{GuestRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
@@ -78,7 +78,7 @@ pub(crate) trait Directory {
     }
 }
 
-/// A directory whose tables describe units of the disk. Ranges begin at [`Self::base`].
+/// A directory whose tables describe units of the disk. Ranges are those of [`Self::listing`].
 pub(crate) trait UnitDirectory: Directory {
     /// The damage of everything after the last entry of the directory that the file has.
     const DIRECTORY_TRUNCATED: Damage;
@@ -87,11 +87,6 @@ pub(crate) trait UnitDirectory: Directory {
 
     /// Lists units of the file with the tables.
     fn listing(&self) -> &Listing;
-
-    /// The guest offset of the first unit.
-    fn base(&self) -> GuestOffset {
-        GuestOffset(0)
-    }
 
     /// The kind of a unit without an entry.
     fn absent(&self) -> ExtentKind {
@@ -236,22 +231,20 @@ impl<D: UnitDirectory> TwoLevel<D> {
         let span = self.shape.span();
         let index = range.start / span;
         self.directory.load(index).await?;
-        let rest_of_table = range.start..((index + 1) * span).min(range.end);
+        let rest_of_table = GuestRange::from(range.start..((index + 1) * span).min(range.end));
         let (listing, place) = (self.directory.listing(), self.directory.place(index));
         match (self.directory.table(index), D::TABLE_OUTSIDE) {
             (Ok(None), _) => {
                 let end = self.end_of_missing(index, range.end);
-                listing.push(batch, self.on_disk(range.start..end), self.directory.absent());
+                listing.push(batch, GuestRange::from(range.start..end), self.directory.absent());
                 Ok(())
             }
             (Ok(Some(table)), Some(damage)) if table.0 >= listing.file_size() => {
-                listing.lose(batch, self.on_disk(rest_of_table), damage, table)
+                listing.lose(batch, rest_of_table, damage, table)
             }
             (Ok(Some(_)), _) => self.list_slice(range, batch).await,
-            (Err(damage), _) if damage == D::DIRECTORY_TRUNCATED => {
-                listing.lose(batch, self.on_disk(range), damage, place)
-            }
-            (Err(damage), _) => listing.lose(batch, self.on_disk(rest_of_table), damage, place),
+            (Err(damage), _) if damage == D::DIRECTORY_TRUNCATED => listing.lose(batch, range.into(), damage, place),
+            (Err(damage), _) => listing.lose(batch, rest_of_table, damage, place),
         }
     }
 
@@ -264,19 +257,14 @@ impl<D: UnitDirectory> TwoLevel<D> {
                 break;
             }
             match entry {
-                SlicePart::Empty => directory.listing().push(batch, self.on_disk(part), directory.absent()),
+                SlicePart::Empty => directory.listing().push(batch, part.into(), directory.absent()),
                 SlicePart::Entry(entry) => directory.list_unit(&slice, entry, part, batch)?,
                 SlicePart::Missing(place) => {
-                    directory.listing().lose(batch, self.on_disk(part), D::TABLE_TRUNCATED, place)?;
+                    directory.listing().lose(batch, part.into(), D::TABLE_TRUNCATED, place)?;
                 }
             }
         }
         Ok(())
-    }
-
-    fn on_disk(&self, part: Range<u64>) -> GuestRange {
-        let base = self.directory.base();
-        GuestRange { start: base + part.start, end: base + part.end }
     }
 }
 

@@ -32,9 +32,8 @@ pub(super) struct ParallelsWalk {
 
 /// An image of the current storage.
 struct OpenImage {
+    /// Lists the storage.
     listing: Listing,
-    /// The guest offset of the storage.
-    base: GuestOffset,
     content: OpenContent,
 }
 
@@ -61,8 +60,9 @@ impl ParallelsWalk {
             self.images = Some((number, self.opened(storage)));
         }
         let (_, images) = self.images.as_mut().expect("they were just opened");
-        let end = GuestOffset(storage.start + storage.len).min(range.end);
-        let (full, mut at, mut file) = (batch.len() + BATCH, range.start, None);
+        // Relative to the storage, as all ranges of its images.
+        let end = GuestOffset(storage.len.min(range.end.0 - storage.start));
+        let (full, mut at, mut file) = (batch.len() + BATCH, GuestOffset(range.start.0 - storage.start), None);
         while at < end && batch.len() < full {
             let mut part = GuestRange { start: at, end };
             let mut found = None;
@@ -101,7 +101,7 @@ impl ParallelsWalk {
 
     fn open(&self, image: &Image, start: u64, memory: u64) -> OpenImage {
         let part = image.file.map(|file| self.setup.parts.get(file).cloned().flatten());
-        let own = Listing::new(&*self.disk.source, &self.setup);
+        let own = Listing::new(&self.disk.source, &self.setup);
         let (listing, source): (_, Option<Rc<dyn Source>>) = match part {
             None => (own, Some(self.disk.source.clone())),
             Some(None) => (own, None),
@@ -116,7 +116,7 @@ impl ParallelsWalk {
             }),
             (_, None) => OpenContent::Unknown,
         };
-        OpenImage { listing, base: GuestOffset(start), content }
+        OpenImage { listing: listing.with_base(GuestOffset(start)), content }
     }
 }
 
@@ -126,11 +126,11 @@ impl OpenImage {
     async fn absent(&mut self, part: GuestRange) -> Result<Option<GuestRange>> {
         let OpenContent::Blocks(header, table) = &mut self.content else { return Ok(None) };
         let block_size = header.block_size();
-        let index = (part.start - self.base) / block_size;
+        let index = part.start.0 / block_size;
         table.load(index).await?;
         let entries = table.entries(index, table.end());
         let is_absent = entries.get(..ENTRY_SIZE as usize).is_some_and(|entry| le32(entry, 0) == UNALLOCATED);
-        let end = (self.base + (index + equal_entries(entries, ENTRY_SIZE)) * block_size).min(part.end);
+        let end = GuestOffset((index + equal_entries(entries, ENTRY_SIZE)) * block_size).min(part.end);
         Ok(is_absent.then_some(GuestRange { end, ..part }))
     }
 
@@ -143,18 +143,18 @@ impl OpenImage {
                 return Ok(part.end);
             }
             OpenContent::Plain => {
-                let (host, end) = (HostOffset(part.start - self.base), HostOffset(part.end - self.base));
+                let (host, end) = (HostOffset(part.start.0), HostOffset(part.end.0));
                 self.listing.data(batch, part, host, PLAIN_TRUNCATED, end)?;
                 return Ok(part.end);
             }
             OpenContent::Blocks(header, table) => (header, table),
         };
         let block_size = header.block_size();
-        let mut index = (part.start - self.base) / block_size;
-        let last = table.end().min((part.end - self.base).div_ceil(block_size));
+        let mut index = part.start.0 / block_size;
+        let last = table.end().min(part.end.0.div_ceil(block_size));
         let mut at = part.start;
         while index < last && batch.len() < full {
-            let until = |index: u64| GuestRange { start: at, end: (self.base + index * block_size).min(part.end) };
+            let until = |index: u64| GuestRange { start: at, end: GuestOffset(index * block_size).min(part.end) };
             let place = table.place(index);
             index = match table.entries(index, last).get(..ENTRY_SIZE as usize).map(|entry| le32(entry, 0)) {
                 Some(UNALLOCATED) => break,
@@ -167,7 +167,7 @@ impl OpenImage {
                     index + 1
                 }
             };
-            at = (self.base + index * block_size).min(part.end);
+            at = GuestOffset(index * block_size).min(part.end);
         }
         Ok(at)
     }
@@ -188,7 +188,7 @@ impl OpenImage {
         if start < header.data_start() {
             return self.listing.lose(batch, part, BLOCK_MISPLACED, place);
         }
-        let host = HostOffset(start.saturating_add((part.start - self.base) % header.block_size()));
+        let host = HostOffset(start.saturating_add(part.start.0 % header.block_size()));
         self.listing.data(batch, part, host, BLOCK_TRUNCATED, host)
     }
 
@@ -198,7 +198,7 @@ impl OpenImage {
             OpenContent::Blocks(header, _) => header.block_size(),
             OpenContent::Plain | OpenContent::Unknown => len,
         };
-        UnitLayout { base: self.base, ..UnitLayout::new(self.listing.file(), unit) }
+        UnitLayout { base: self.listing.base(), ..UnitLayout::new(self.listing.file(), unit) }
     }
 }
 

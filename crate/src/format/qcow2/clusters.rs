@@ -56,7 +56,7 @@ pub(super) fn tables(disk: Rc<Qcow2>, setup: &WalkSetup) -> TwoLevel<L1> {
     let tables = TableReports::new(reports, file, header.cluster_size());
     // A data file is the only other part a qcow2 image may have.
     let data_file = setup.parts.iter().flatten().next();
-    let listing = Listing::new(&*source, setup);
+    let listing = Listing::new(&source, setup);
     let encrypted = setup.cipher.zip(disk.encryption.as_ref());
     let encrypted = encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() });
     let data =

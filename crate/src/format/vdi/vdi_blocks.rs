@@ -35,7 +35,7 @@ impl VdiWalk {
         }));
         Self {
             map: EntryTable::new(disk.source.clone(), header.map_offset, ENTRY_SIZE, header.blocks, memory),
-            listing: Listing::new(&*disk.source, setup),
+            listing: Listing::new(&disk.source, setup),
             free: if header.parent.is_some() {
                 ExtentKind::Unallocated { host: None }
             } else {

@@ -146,7 +146,7 @@ pub(super) fn tables(
     let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
     let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
     let entries_table = EntryTable::new(source.clone(), table.place, BAT_ENTRY, blocks, bat_memory);
-    let listing = Listing::new(&*source, setup).with_doubt(doubt);
+    let listing = Listing::new(&source, setup).with_doubt(doubt);
     let WalkSetup { file, ref reports, .. } = *setup;
     let layout = UnitLayout { lead: table.bitmap_len(), ..UnitLayout::new(file, table.block_size) };
     reports.add(HostReport::Units(layout));

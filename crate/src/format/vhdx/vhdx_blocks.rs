@@ -115,7 +115,7 @@ impl VhdxWalk {
         Self {
             bat: EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.entries(), memory.min(BAT_WINDOW)),
             bitmaps: TwoLevel::new(bitmaps, shape, source, limits, setup.salvage, reports),
-            listing: Listing::new(&*disk.source, setup).with_doubt(disk.doubt),
+            listing: Listing::new(&disk.source, setup).with_doubt(disk.doubt),
             disk,
         }
     }

@@ -2,10 +2,11 @@
 
 use super::descriptor::{Access, Descriptor, ExtentLine, Store};
 use super::headers::read_header;
-use super::sparse_header::{ExtentFile, SparseHeader};
+use super::sparse_header::SparseHeader;
 use crate::disk::info::{Details, Value};
 use crate::disk::reference::Reference;
 use crate::disk::reference::Role;
+use crate::error::place::Place;
 use crate::error::{Error, Result};
 use crate::format::PartFile;
 use crate::offsets::GuestOffset;
@@ -132,7 +133,7 @@ pub(super) async fn attach(extents: &[VmdkExtent], files: &[Option<PartFile>], s
     for extent in extents {
         let ExtentContent::Sparse { file, .. } = &extent.content else { continue };
         let Some(Some(part)) = files.get(*file) else { continue };
-        let within = |error| ExtentFile::from(part).error(error);
+        let within = |error: Error| error.within(Place::file(&part.name));
         let sparse = match &opened[*file] {
             Some(sparse) => sparse.clone(),
             None => {

@@ -1,7 +1,7 @@
 //! The grain directory of an extent, the redundant directory if there is one, and the grain tables.
 
 use super::entries::Grain;
-use super::sparse_header::{ExtentFile, SparseHeader};
+use super::sparse_header::SparseHeader;
 use super::{DIRECTORY_TRUNCATED, TABLE_TRUNCATED};
 use crate::disk::host_ranges::{HostReport, HostReports, TableReports, UnitLayout};
 use crate::error::damage::Damage;
@@ -11,7 +11,7 @@ use crate::format::entry_table::EntryTable;
 use crate::format::listing::Listing;
 use crate::format::slices::OVERHEAD;
 use crate::format::two_level::{Directory, SliceLimits, TwoLevel};
-use crate::offsets::{GuestOffset, HostOffset, SECTOR};
+use crate::offsets::{HostOffset, SECTOR};
 
 /// Upper bound on the part of a directory in memory, in bytes.
 const DIRECTORY_WINDOW: u64 = 128 << 10;
@@ -21,9 +21,6 @@ const SLICE: u64 = 64 << 10;
 pub(super) struct GrainDirectory {
     pub(super) sparse: SparseHeader,
     pub(super) listing: Listing,
-    /// The guest offset of the extent.
-    pub(super) base: GuestOffset,
-    file: ExtentFile,
     directory: EntryTable,
     redundant: Option<EntryTable>,
     /// The directories were compared up to this index.
@@ -37,16 +34,10 @@ struct TablePair {
     copy: HostOffset,
 }
 
-/// Creates the tables of the extent `sparse` in `file`, whose units `listing` lists. `base` is the guest offset of the extent.
-pub(super) fn tables(
-    sparse: SparseHeader,
-    file: ExtentFile,
-    setup: &WalkSetup,
-    listing: Listing,
-    base: GuestOffset,
-) -> TwoLevel<GrainDirectory> {
+/// Creates the tables of the extent `sparse`, whose units `listing` lists.
+pub(super) fn tables(sparse: SparseHeader, setup: &WalkSetup, listing: Listing) -> TwoLevel<GrainDirectory> {
     let WalkSetup { memory, salvage, ref reports, .. } = *setup;
-    let id = listing.file();
+    let (id, base, source) = (listing.file(), listing.base(), listing.source().clone());
     let shape = sparse.shape();
     let layout = UnitLayout { base, ..UnitLayout::new(id, sparse.grain) };
     reports.add(HostReport::Units(layout));
@@ -65,20 +56,11 @@ pub(super) fn tables(
     let limits = SliceLimits { entries, slices: slices.max(1) };
     let table = |start| {
         let memory = (memory / 8).min(DIRECTORY_WINDOW);
-        EntryTable::new(file.source.clone(), start, shape.entry_size, shape.directory_entries(), memory)
+        EntryTable::new(source.clone(), start, shape.entry_size, shape.directory_entries(), memory)
     };
     let (directory, redundant) = (table(sparse.directory), sparse.redundant.map(table));
-    let source = file.source.clone();
-    let directory = GrainDirectory {
-        sparse,
-        listing,
-        base,
-        file,
-        directory,
-        redundant,
-        compared: 0,
-        reports: reports.reports.clone(),
-    };
+    let directory =
+        GrainDirectory { sparse, listing, directory, redundant, compared: 0, reports: reports.reports.clone() };
     TwoLevel::new(directory, shape, source, limits, salvage, reports)
 }
 
@@ -86,10 +68,10 @@ impl Directory for GrainDirectory {
     const TABLE_TRUNCATED: Damage = TABLE_TRUNCATED;
 
     async fn load(&mut self, index: u64) -> Result<()> {
-        let file = &self.file;
-        self.directory.load(index).await.map_err(|error| file.error(error))?;
+        let listing = &self.listing;
+        self.directory.load(index).await.map_err(|error| listing.error(error))?;
         if let Some(redundant) = &mut self.redundant {
-            redundant.load(index).await.map_err(|error| file.error(error))?;
+            redundant.load(index).await.map_err(|error| listing.error(error))?;
         }
         self.compare(index);
         Ok(())
@@ -134,7 +116,7 @@ impl Directory for GrainDirectory {
     }
 
     fn error(&self, error: Error) -> Error {
-        self.file.error(error)
+        self.listing.error(error)
     }
 }
 
@@ -152,7 +134,7 @@ impl GrainDirectory {
 
     /// Whether the file has all of `table`, the one of entry `index`.
     fn is_whole(&self, index: u64, table: HostOffset) -> bool {
-        table.0.saturating_add(self.sparse.shape().table_len(index)) <= self.file.source.size()
+        table.0.saturating_add(self.sparse.shape().table_len(index)) <= self.listing.file_size()
     }
 
     /// Both tables of entry `index`, if both are whole.
@@ -187,7 +169,7 @@ impl GrainDirectory {
         match self.sparse.layout.grain(self.sparse.layout.entry(bytes)) {
             Ok(Grain::At(host)) => {
                 let len = if self.sparse.compressed.is_some() { 1 } else { self.sparse.grain };
-                host.0.saturating_add(len) <= self.file.source.size()
+                host.0.saturating_add(len) <= self.listing.file_size()
             }
             Ok(Grain::Zero) => true,
             Ok(Grain::Absent) | Err(_) => false,

@@ -3,7 +3,7 @@
 use super::entries::Grain;
 use super::extents::ExtentContent;
 use super::grain_tables::{self, GrainDirectory};
-use super::sparse_header::{ExtentFile, SparseHeader};
+use super::sparse_header::SparseHeader;
 use super::stream_optimized::{FoundGrain, MarkedGrain, MarkerScan};
 use super::{
     DIRECTORY_TRUNCATED, EXTENT_SHORT, EXTENT_TRUNCATED, FOOTER_LOST, GRAIN_TRUNCATED, NO_ACCESS, TABLE_TRUNCATED, Vmdk,
@@ -16,7 +16,7 @@ use crate::format::listing::{BATCH, Listing};
 use crate::format::slices::TableSlice;
 use crate::format::two_level::{TwoLevel, UnitDirectory};
 use crate::format::{PartFile, WalkSetup};
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
@@ -48,34 +48,25 @@ impl VmdkWalk {
         let extent = &disk.extents[number];
         let base = extent.start;
         let part = range.start - base..range.end.min(extent.end()) - base;
-        let own = Listing::new(&*disk.source, &self.setup);
+        let own = Listing::new(&disk.source, &self.setup).with_base(base);
+        let listing = |file: &PartFile| Listing::of_part(file, &self.setup).with_base(base);
+        // A file that was not handed over. Occurs only in a survey.
+        let unknown = ExtentKind::Unallocated { host: None };
         match &extent.content {
-            ExtentContent::Zero => {
-                ExtentBatch { batch, listing: &own, base }.push(part, ExtentKind::Zero { host: None })
-            }
-            ExtentContent::NoAccess => {
-                ExtentBatch { batch, listing: &own, base }.lose(part, NO_ACCESS, HostOffset(0))?
-            }
+            ExtentContent::Zero => own.push(batch, part.into(), ExtentKind::Zero { host: None }),
+            ExtentContent::NoAccess => own.lose(batch, part.into(), NO_ACCESS, HostOffset(0))?,
             ExtentContent::Flat { file, offset } => match self.file(*file) {
                 Some(file) => {
-                    let listing = Listing::of_part(&file, &self.setup);
                     let (host, end) = (HostOffset(offset + part.start), HostOffset(offset + extent.len));
-                    ExtentBatch { batch, listing: &listing, base }.data(part, host, EXTENT_TRUNCATED, end)?;
+                    listing(&file).data(batch, part.into(), host, EXTENT_TRUNCATED, end)?;
                 }
-                None => ExtentBatch { batch, listing: &own, base }.push_unknown(part),
+                None => own.push(batch, part.into(), unknown),
             },
             ExtentContent::Sparse { file, header } => match (self.file(*file), header.get()) {
-                (Some(file), Some(sparse)) => {
-                    let listing = Listing::of_part(&file, &self.setup);
-                    let mut output = ExtentBatch { batch, listing: &listing, base };
-                    self.list_sparse(number, sparse, ExtentFile::from(&file), part, &mut output).await?;
-                }
-                _ => ExtentBatch { batch, listing: &own, base }.push_unknown(part),
+                (Some(file), Some(sparse)) => self.list_sparse(number, sparse, part, listing(&file), batch).await?,
+                _ => own.push(batch, part.into(), unknown),
             },
-            ExtentContent::Embedded(sparse) => {
-                let file = ExtentFile { name: None, source: disk.source.clone() };
-                self.list_sparse(number, sparse, file, part, &mut ExtentBatch { batch, listing: &own, base }).await?;
-            }
+            ExtentContent::Embedded(sparse) => self.list_sparse(number, sparse, part, own, batch).await?,
         }
         Ok(())
     }
@@ -90,34 +81,33 @@ impl VmdkWalk {
         &mut self,
         number: usize,
         sparse: &SparseHeader,
-        file: ExtentFile,
         part: Range<u64>,
-        output: &mut ExtentBatch<'_>,
+        listing: Listing,
+        batch: &mut Vec<Extent>,
     ) -> Result<()> {
         if part.start >= sparse.capacity {
-            return output.lose(part, EXTENT_SHORT, HostOffset(0));
+            return listing.lose(batch, part.into(), EXTENT_SHORT, HostOffset(0));
         }
         let part = part.start..part.end.min(sparse.capacity);
         if self.grains.as_ref().is_none_or(|(held, _)| *held != number) {
             // Free the previous extent's grains first.
             self.grains = None;
             let grains = match sparse.markers {
-                Some(first) => Grains::Markers(Box::new(MarkerScan::new(sparse, file, first))),
+                Some(first) => Grains::Markers(Box::new(MarkerScan::new(sparse, listing.clone(), first))),
                 None => {
                     if let (ExtentContent::Embedded(_), Some(range)) =
                         (&self.disk.extents[number].content, self.disk.descriptor_range)
                     {
-                        self.setup.reports.structure(output.listing.file(), range.start, range.len);
+                        self.setup.reports.structure(listing.file(), range.start, range.len);
                     }
-                    let (sparse, listing) = (sparse.clone(), output.listing.clone());
-                    Grains::Tables(Box::new(grain_tables::tables(sparse, file, &self.setup, listing, output.base)))
+                    Grains::Tables(Box::new(grain_tables::tables(sparse.clone(), &self.setup, listing.clone())))
                 }
             };
             self.grains = Some((number, grains));
         }
         match self.grains.as_mut().map(|(_, grains)| grains) {
-            Some(Grains::Tables(tables)) => tables.list_batch(part, output.batch).await,
-            Some(Grains::Markers(scan)) => list_markers(scan, sparse, part, output).await,
+            Some(Grains::Tables(tables)) => tables.list_batch(part, batch).await,
+            Some(Grains::Markers(scan)) => list_markers(scan, sparse, part, &listing, batch).await,
             None => unreachable!("they were just made"),
         }
     }
@@ -129,68 +119,35 @@ impl ExtentWalk for VmdkWalk {
     }
 }
 
-/// The batch being listed. Ranges are relative to an extent of the disk.
-struct ExtentBatch<'a> {
-    batch: &'a mut Vec<Extent>,
-    listing: &'a Listing,
-    /// The guest offset of that extent.
-    base: GuestOffset,
-}
-
-impl ExtentBatch<'_> {
-    fn on_disk(&self, part: Range<u64>) -> GuestRange {
-        GuestRange { start: self.base + part.start, end: self.base + part.end }
-    }
-
-    /// Appends `part`, which must follow the last one.
-    fn push(&mut self, part: Range<u64>, kind: ExtentKind) {
-        self.listing.push(self.batch, self.on_disk(part), kind);
-    }
-
-    /// Appends `part`, whose file was not handed over. Occurs only in a survey.
-    fn push_unknown(&mut self, part: Range<u64>) {
-        self.push(part, ExtentKind::Unallocated { host: None });
-    }
-
-    /// See [`Listing::data`].
-    fn data(&mut self, part: Range<u64>, host: HostOffset, truncated: Damage, place: HostOffset) -> Result<()> {
-        self.listing.data(self.batch, self.on_disk(part), host, truncated, place)
-    }
-
-    /// See [`Listing::lose`].
-    fn lose(&mut self, part: Range<u64>, damage: Damage, place: HostOffset) -> Result<()> {
-        self.listing.lose(self.batch, self.on_disk(part), damage, place)
-    }
-}
-
 /// Lists a batch from `range.start` on, from a stream without a footer. Everything after the last grain is lost: the
 /// tables that would show whether it is absent come after it.
 async fn list_markers(
     scan: &mut MarkerScan,
     sparse: &SparseHeader,
     range: Range<u64>,
-    output: &mut ExtentBatch<'_>,
+    listing: &Listing,
+    batch: &mut Vec<Extent>,
 ) -> Result<()> {
-    let full = output.batch.len() + BATCH;
+    let full = batch.len() + BATCH;
     let mut at = range.start;
-    while at < range.end && output.batch.len() < full {
+    while at < range.end && batch.len() < full {
         let Some(FoundGrain { grain, hole_is_sure }) = scan.grain_after(at).await? else {
-            return output.lose(at..range.end, FOOTER_LOST, HostOffset(0));
+            return listing.lose(batch, (at..range.end).into(), FOOTER_LOST, HostOffset(0));
         };
         let MarkedGrain { start, host, host_len } = grain;
         let absent = at..start.min(range.end);
         if !absent.is_empty() {
             at = absent.end;
             match hole_is_sure {
-                true => output.push(absent, ExtentKind::Unallocated { host: None }),
-                false => output.lose(absent, FOOTER_LOST, HostOffset(0))?,
+                true => listing.push(batch, absent.into(), ExtentKind::Unallocated { host: None }),
+                false => listing.lose(batch, absent.into(), FOOTER_LOST, HostOffset(0))?,
             }
         }
         let part = at..(start + sparse.grain).min(range.end);
         if !part.is_empty() {
             at = part.end;
-            let kind = compressed_grain(output.listing, sparse, host, host_len, part.start);
-            output.push(part, kind);
+            let kind = compressed_grain(listing, sparse, host, host_len, part.start);
+            listing.push(batch, part.into(), kind);
         }
     }
     Ok(())
@@ -204,29 +161,28 @@ impl UnitDirectory for GrainDirectory {
         &self.listing
     }
 
-    fn base(&self) -> GuestOffset {
-        self.base
-    }
-
     fn list_unit(&self, slice: &TableSlice, entry: usize, part: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
-        let Self { sparse, listing, base, .. } = self;
-        let mut output = ExtentBatch { batch, listing, base: *base };
+        let Self { sparse, listing, .. } = self;
         match sparse.layout.grain(sparse.layout.entry(&slice.entries[entry..])) {
-            Ok(Grain::Absent) => output.push(part, self.absent()),
-            Ok(Grain::Zero) => output.push(part, ExtentKind::Zero { host: None }),
+            Ok(Grain::Absent) => listing.push(batch, part.into(), self.absent()),
+            Ok(Grain::Zero) => listing.push(batch, part.into(), ExtentKind::Zero { host: None }),
             Ok(Grain::At(host)) if sparse.compressed.is_none() => {
                 let host = HostOffset(host.0.saturating_add(part.start % sparse.grain));
-                output.data(part, host, GRAIN_TRUNCATED, host)?;
+                listing.data(batch, part.into(), host, GRAIN_TRUNCATED, host)?;
             }
-            Ok(Grain::At(host)) if host.0 >= listing.file_size() => output.lose(part, GRAIN_TRUNCATED, host)?,
+            Ok(Grain::At(host)) if host.0 >= listing.file_size() => {
+                listing.lose(batch, part.into(), GRAIN_TRUNCATED, host)?
+            }
             Ok(Grain::At(host)) => {
                 let most = MOST_COMPRESSED * sparse.grain;
                 let next = next_grain(sparse, slice, entry);
                 let host_len = next.map_or(most, |next| most.min(next.saturating_sub(host.0)));
                 let kind = compressed_grain(listing, sparse, host, host_len, part.start);
-                output.push(part, kind);
+                listing.push(batch, part.into(), kind);
             }
-            Err(damage) => output.lose(part, damage, HostOffset(slice.host.0.saturating_add(entry as u64)))?,
+            Err(damage) => {
+                listing.lose(batch, part.into(), damage, HostOffset(slice.host.0.saturating_add(entry as u64)))?
+            }
         }
         Ok(())
     }

@@ -3,40 +3,16 @@
 
 use super::entries::EntryLayout;
 use crate::compress::GrainFrame;
-use crate::error::place::Place;
 use crate::error::{Error, Result, checked_size_of};
-use crate::format::PartFile;
 use crate::format::two_level::Shape;
 use crate::io::source::{Source, read_start};
 use crate::offsets::{HostOffset, SECTOR};
-use std::rc::Rc;
 
 /// Maximum sizes of a grain and of a compressed grain, in bytes.
 const MAX_GRAIN: u64 = 1 << 30;
 pub(super) const MAX_COMPRESSED_GRAIN: u64 = 2 << 20;
 /// Maximum number of entries of a grain table.
 const MAX_TABLE_ENTRIES: u64 = 1 << 16;
-
-/// The file of an extent.
-#[derive(Clone)]
-pub(crate) struct ExtentFile {
-    /// Its name, for messages; `None` for the image itself.
-    pub(crate) name: Option<Rc<str>>,
-    pub(crate) source: Rc<dyn Source>,
-}
-
-impl From<&PartFile> for ExtentFile {
-    fn from(part: &PartFile) -> Self {
-        Self { name: Some(part.name.clone()), source: part.source.clone() }
-    }
-}
-
-impl ExtentFile {
-    /// Adds the file's name to the message of `error`.
-    pub(crate) fn error(&self, error: Error) -> Error {
-        error.within(self.name.as_deref().map(Place::file))
-    }
-}
 
 /// The compression of grains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

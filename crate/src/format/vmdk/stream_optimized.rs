@@ -8,10 +8,11 @@
 //! both checks; it is rejected if its grain table has it elsewhere. Most writers put a table after the grains that it
 //! lists; if that table is missing, such a grain is not detected.
 
-use super::sparse_header::{ExtentFile, SparseHeader};
+use super::sparse_header::SparseHeader;
 use super::structures::{ENTRY, GRAIN_TABLE, Marker};
 use crate::compress::{DecompressError, Decompressor, GrainMarker, MOST_COMPRESSED};
 use crate::error::Result;
+use crate::format::listing::Listing;
 use crate::io::source::{read_exact, zeroed};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le32};
 
@@ -66,7 +67,7 @@ impl NextTable {
 
 /// A pass over the markers, in ascending order.
 pub(super) struct MarkerScan {
-    file: ExtentFile,
+    listing: Listing,
     sparse: SparseHeader,
     /// The host offset of the next marker; `None` after the last readable one.
     next: Option<u64>,
@@ -83,10 +84,10 @@ pub(super) struct MarkerScan {
 }
 
 impl MarkerScan {
-    /// Starts a pass over the markers of the extent `sparse` in `file`, at host offset `first`.
-    pub(super) fn new(sparse: &SparseHeader, file: ExtentFile, first: HostOffset) -> Self {
+    /// Starts a pass over the markers of the extent `sparse` in the file of `listing`, at host offset `first`.
+    pub(super) fn new(sparse: &SparseHeader, listing: Listing, first: HostOffset) -> Self {
         Self {
-            file,
+            listing,
             sparse: sparse.clone(),
             next: Some(first.0),
             current: None,
@@ -150,7 +151,7 @@ impl MarkerScan {
     async fn read_grain(&mut self, end: u64, before: Option<MarkedGrain>) -> Result<(Option<MarkedGrain>, bool)> {
         let mut is_in_table = false;
         while let Some(place) = self.next.take() {
-            if place.saturating_add(MARKER) > self.file.source.size() {
+            if place.saturating_add(MARKER) > self.listing.file_size() {
                 break;
             }
             let Marker { val: value, size: len, marker_type: kind } = self.marker(place).await?;
@@ -185,7 +186,7 @@ impl MarkerScan {
     /// Whether the grain table at host offset `table` lists `grain` in its entry.
     async fn has_grain(&mut self, table: u64, grain: MarkedGrain) -> Result<bool> {
         let place = table + grain.start / self.sparse.grain % self.sparse.table_entries * ENTRY;
-        if place.saturating_add(ENTRY) > self.file.source.size() {
+        if place.saturating_add(ENTRY) > self.listing.file_size() {
             return Ok(false);
         }
         let entry = self.read(place, ENTRY).await?;
@@ -203,7 +204,7 @@ impl MarkerScan {
 
     /// Finds the table after the grain whose marker is at `first`, skipping at most as many grains as a table has.
     async fn find_table(&mut self, first: u64) -> Result<NextTable> {
-        let size = self.file.source.size();
+        let size = self.listing.file_size();
         let mut place = first;
         for _ in 0..=self.sparse.table_entries {
             if place.saturating_add(MARKER) > size {
@@ -229,7 +230,7 @@ impl MarkerScan {
 
     /// Whether the compressed data of `grain` ends in the sector that its marker states.
     async fn is_as_long_as_stated(&mut self, grain: MarkedGrain) -> Result<bool> {
-        let len = grain.host_len.min(self.file.source.size() - grain.host.0);
+        let len = grain.host_len.min(self.listing.file_size() - grain.host.0);
         let input = self.read(grain.host.0, len).await?;
         let mut output = zeroed(self.sparse.grain as usize)?;
         let frame = self.sparse.frame(grain.start);
@@ -242,15 +243,15 @@ impl MarkerScan {
 
     /// Reads `len` bytes at host offset `start`, which must be within the file.
     async fn read(&self, start: u64, len: u64) -> Result<Vec<u8>> {
-        let read = read_exact(&*self.file.source, ByteRange { start: HostOffset(start), len }, "marker").await;
-        read.map_err(|error| self.file.error(error))
+        let read = read_exact(&**self.listing.source(), ByteRange { start: HostOffset(start), len }, "marker").await;
+        read.map_err(|error| self.listing.error(error))
     }
 
     /// Reads the marker at `place`, which must be within the file.
     async fn marker(&mut self, place: u64) -> Result<Marker> {
         let held = self.window_start..self.window_start + self.window.len() as u64;
         if !held.contains(&place) || !held.contains(&(place + MARKER - 1)) {
-            let len = WINDOW.min(self.file.source.size() - place);
+            let len = WINDOW.min(self.listing.file_size() - place);
             (self.window, self.window_start) = (self.read(place, len).await?, place);
         }
         let at = (place - self.window_start) as usize;
