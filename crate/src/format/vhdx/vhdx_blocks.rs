@@ -13,8 +13,8 @@ use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
 use crate::format::listing::{BATCH, Listing};
 use crate::format::sector_runs::{SECTORS, sector_runs};
-use crate::format::slices::{OVERHEAD, SlicePart};
-use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
+use crate::format::slices::{OVERHEAD, TableSlice};
+use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel, UnitDirectory};
 use crate::io::source::read_exact;
 use crate::offsets::{ByteRange, GuestRange, HostOffset, le64};
 use futures_util::FutureExt;
@@ -45,6 +45,9 @@ fn offset(entry: u64) -> std::result::Result<u64, Damage> {
 /// The sector bitmap of one chunk, as a directory of bitmaps.
 struct Bitmaps {
     disk: Rc<Vhdx>,
+    listing: Listing,
+    /// The host offset of the block whose sectors are listed.
+    block: u64,
     chunk: u64,
     /// The entry of the bitmap of `chunk`; `None` if the file ends before it, or if it was not read.
     entry: Option<u64>,
@@ -85,6 +88,39 @@ impl Directory for Bitmaps {
     }
 }
 
+impl Bitmaps {
+    /// Lists `part`, whose block is at `block` in the file.
+    fn list_data(&self, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
+        let host = HostOffset(block.saturating_add(part.start % self.disk.table.block_size));
+        let range = ByteRange { start: host, len: part.end - part.start };
+        if self.disk.replay.as_ref().is_some_and(|replay| replay.is_new_zeros(range)) {
+            self.listing.push(batch, GuestRange::from(part), ExtentKind::Zero { host: None });
+            return Ok(());
+        }
+        self.listing.data(batch, GuestRange::from(part), host, BLOCK_TRUNCATED, host)
+    }
+}
+
+impl UnitDirectory for Bitmaps {
+    const DIRECTORY_TRUNCATED: Damage = TABLE_TRUNCATED;
+    const TABLE_OUTSIDE: Option<Damage> = None;
+
+    fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    fn list_unit(&self, slice: &TableSlice, entry: usize, part: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        for (is_present, sectors) in sector_runs(slice.entries[entry], part, self.disk.table.sector_size) {
+            if is_present {
+                self.list_data(sectors, self.block, batch)?;
+            } else {
+                self.listing.push(batch, GuestRange::from(sectors), self.absent());
+            }
+        }
+        Ok(())
+    }
+}
+
 pub(super) struct VhdxWalk {
     disk: Rc<Vhdx>,
     bat: EntryTable,
@@ -105,7 +141,8 @@ impl VhdxWalk {
         // Both are powers of two, so that a bitmap is a whole number of slices.
         let entries = 1 << memory.clamp(1, SLICE).ilog2();
         let limits = SliceLimits { entries, slices: (memory / (entries + OVERHEAD)).max(1) };
-        let bitmaps = Bitmaps { disk: disk.clone(), chunk: 0, entry: None };
+        let listing = Listing::new(&source, setup).with_doubt(disk.doubt);
+        let bitmaps = Bitmaps { disk: disk.clone(), listing: listing.clone(), block: 0, chunk: 0, entry: None };
         let WalkSetup { file, ref reports, .. } = *setup;
         // MS-VHDX 2.5 forbids that blocks share a part of the file.
         let layout = UnitLayout { exclusive: true, ..UnitLayout::new(file, table.block_size) };
@@ -115,7 +152,7 @@ impl VhdxWalk {
         Self {
             bat: EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.entries(), memory.min(BAT_WINDOW)),
             bitmaps: TwoLevel::new(bitmaps, shape, source, limits, setup.salvage, reports),
-            listing: Listing::new(&disk.source, setup).with_doubt(disk.doubt),
+            listing,
             disk,
         }
     }
@@ -152,8 +189,11 @@ impl VhdxWalk {
             let part = part(1);
             at = part.end;
             match self.stored(entry) {
-                Ok(host) if state == FULLY_PRESENT => self.list_data(part, host, batch)?,
-                Ok(host) => return self.list_sectors(part, host, batch).await,
+                Ok(host) if state == FULLY_PRESENT => self.bitmaps.directory.list_data(part, host, batch)?,
+                Ok(host) => {
+                    self.bitmaps.directory.block = host;
+                    return self.bitmaps.list_batch(part, batch).await;
+                }
                 Err(damage) => self.listing.lose(batch, GuestRange::from(part), damage, place)?,
             }
         }
@@ -173,56 +213,6 @@ impl VhdxWalk {
             return Err(ENTRY_INVALID);
         }
         Ok(host)
-    }
-
-    /// Lists `part`, whose block is at `block` in the file.
-    fn list_data(&self, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        let host = HostOffset(block.saturating_add(part.start % self.disk.table.block_size));
-        let range = ByteRange { start: host, len: part.end - part.start };
-        if self.disk.replay.as_ref().is_some_and(|replay| replay.is_new_zeros(range)) {
-            self.listing.push(batch, GuestRange::from(part), ExtentKind::Zero { host: None });
-            return Ok(());
-        }
-        self.listing.data(batch, GuestRange::from(part), host, BLOCK_TRUNCATED, host)
-    }
-
-    /// Lists a batch from the start of `range` on, which is in one block, at `block` in the file, with a sector bitmap.
-    async fn list_sectors(&mut self, range: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        let chunk = range.start / self.disk.table.chunk_size();
-        self.bitmaps.directory.load(chunk).await?;
-        if let Err(damage) = self.bitmaps.directory.table(chunk) {
-            let place = self.bitmaps.directory.place(chunk);
-            return self.listing.lose(batch, GuestRange::from(range), damage, place);
-        }
-        let slice = self.bitmaps.slice(range.clone()).await?;
-        let full = batch.len() + BATCH;
-        for (part, entry) in slice.parts(self.bitmaps.shape.unit, 1, range) {
-            if batch.len() >= full {
-                break;
-            }
-            match entry {
-                SlicePart::Empty => {
-                    self.listing.push(batch, GuestRange::from(part), ExtentKind::Unallocated { host: None });
-                }
-                SlicePart::Entry(entry) => self.list_unit(slice.entries[entry], part, block, batch)?,
-                SlicePart::Missing(place) => {
-                    self.listing.lose(batch, GuestRange::from(part), BITMAP_TRUNCATED, place)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lists `part`, which is in the unit with the bits `present` of the block at `block`.
-    fn list_unit(&self, present: u8, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        for (is_present, sectors) in sector_runs(present, part, self.disk.table.sector_size) {
-            if is_present {
-                self.list_data(sectors, block, batch)?;
-            } else {
-                self.listing.push(batch, GuestRange::from(sectors), ExtentKind::Unallocated { host: None });
-            }
-        }
-        Ok(())
     }
 }
 
