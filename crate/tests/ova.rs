@@ -540,7 +540,12 @@ fn disks_that_are_not_in_the_archive() {
         ("one is missing", ova(&both, &[("vm/d.qcow2", &image)]), None, Some("a%20b.vmdk")),
         ("by number", ova(&both, &[("vm/d.qcow2", &image)]), chosen(DiskChoice::Number(1)), None),
         ("by name", ova(&both, &[("vm/d.qcow2", &image)]), chosen(name("d.qcow2")), None),
-        ("another folder", ova(&both, &[("vm/d.qcow2", &image), ("x/A b.vmdk", b"empty")]), None, None),
+        (
+            "another folder",
+            ova(&both, &[("vm/d.qcow2", &image), ("x/A b.vmdk", b"empty")]),
+            chosen(DiskChoice::Number(2)),
+            None,
+        ),
         (
             "a disk without a file",
             ova(b"<Disk/><File id='1' href='d.qcow2'/><Disk fileRef='1'/>", &[("vm/d.qcow2", &image)]),

@@ -227,10 +227,11 @@ fn entry(file: &[u8], sequence: u64, tail: usize, changes: Vec<Change>) -> Vec<u
 
 #[test]
 fn a_block_at_the_largest_offset() {
+    let misplaced = |image: &Vhdx| changed(image.file(), &[(TABLE, &0xffff_ffff_fff0_0006_u64.to_le_bytes())]);
     let image = with_log();
-    let file = changed(image.file(), &[(TABLE, &0xffff_ffff_fff0_0006_u64.to_le_bytes())]);
+    let file = misplaced(&image);
     let logged = logged(&image, file.clone(), &[(0, entry(&file, 1, 0, vec![page(&file, METADATA)]))]);
-    for (what, file) in [("without a log", file), ("with a log", logged)] {
+    for (what, file) in [("without a log", misplaced(&Vhdx::new(&[Data(1)]))), ("with a log", logged)] {
         let error = Case::new(file).bytes().unwrap_err();
         assert!(error.kind == Corrupt && error.code == "vhdx-block-outside", "{what}: {error} {}", error.code);
     }
