@@ -9,6 +9,7 @@ use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::target::OutputBytes;
 use futures_util::future::LocalBoxFuture;
+use serde::{Deserialize, Serialize};
 
 /// Runs jobs: reads and decodes their data.
 pub trait Executor {
@@ -25,12 +26,15 @@ pub trait Executor {
     fn take_back(&self, _bytes: Self::Bytes) {}
 }
 
-/// The result of a job, for the pipeline.
-#[derive(Default)]
+/// The result of a job, for the pipeline. Serialised without its bytes.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(bound = "B: Default")]
 pub struct ExecutedJob<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
+    #[serde(with = "without_bytes")]
     pub(crate) output: Option<(B, Placement)>,
     /// The data of [`Job::digested`]; `None` if the job has none, or if `output` has it, unencoded.
+    #[serde(with = "without_bytes")]
     pub(crate) digested: Option<DigestData<B>>,
     /// Number of bytes read.
     pub read: u64,
@@ -44,4 +48,22 @@ pub struct ExecutedJob<B> {
     pub(crate) crc: Option<u32>,
     /// The guest sums, if they are wanted.
     pub(crate) sums: Vec<PartSum>,
+}
+
+mod without_bytes {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<B, P: Serialize, S: Serializer>(
+        data: &Option<(B, P)>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        data.as_ref().map(|(_, places)| places).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, B: Default, P: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<(B, P)>, D::Error> {
+        let places: Option<P> = Option::deserialize(deserializer)?;
+        Ok(places.map(|places| (B::default(), places)))
+    }
 }

@@ -1,6 +1,5 @@
 //! Messages between coordinators and workers, and the files whose bytes are delivered with a job.
 
-use crate::compress::GuestRun;
 use crate::container::part::ContainerNumber;
 use crate::convert::{ExecutedJob, Job};
 use crate::crypt::Keys;
@@ -11,6 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use js_sys::{Array, Object, Uint8Array};
 use postcard::experimental::serialized_size;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -43,91 +43,66 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 /// Makes the reply to a job. Fails with `internal` if memory runs out.
 pub(super) fn reply_of(job: &ExecutedJob<Vec<u8>>) -> Result<JsReply> {
-    let reply: JsReply = Object::new().unchecked_into();
-    reply.set_read(job.read as f64);
-    reply.set_written(job.written as f64);
-    reply.set_large_sectors(job.large_sectors);
-    if let Some(crc) = job.crc {
-        reply.set_crc(f64::from(crc));
-    }
-    if !job.sums.is_empty() {
-        reply.set_sums(Uint8Array::from(&message(&job.sums)?[..]));
-    }
-    if !job.lost.is_empty() {
-        reply.set_lost(Uint8Array::from(&message(&job.lost)?[..]));
-    }
-    if let Some((bytes, placement)) = &job.output {
-        reply.set_placement(Uint8Array::from(&message(placement)?[..]));
+    let reply = reply_with(job)?;
+    if let Some((bytes, _)) = &job.output {
         reply.set_bytes(if job.written == 0 { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
     }
-    if let Some((bytes, runs)) = &job.digested {
-        reply.set_digested_runs(Uint8Array::from(&message(runs)?[..]));
+    if let Some((bytes, _)) = &job.digested {
         reply.set_digested(Uint8Array::from(&bytes[..]));
     }
     Ok(reply)
 }
 
-/// The data for the digest of the disk in a reply, if it is not in the output. Fails with `internal`.
-pub(super) fn digested_of(reply: &JsReply) -> Result<Option<(Uint8Array, Vec<GuestRun>)>> {
-    match (reply.digested(), reply.digested_runs()) {
-        (Some(bytes), Some(runs)) => Ok(Some((bytes, postcard::from_bytes(&runs.to_vec()).map_err(internal)?))),
-        _ => Ok(None),
+/// The result of a job in `reply`. Fails with `internal`.
+pub(super) fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
+    let mut job: ExecutedJob<Uint8Array> = reply.report_as()?;
+    if let Some((bytes, _)) = &mut job.output {
+        *bytes = reply.bytes();
     }
+    if let Some((bytes, _)) = &mut job.digested {
+        *bytes = reply.digested();
+    }
+    Ok(job)
 }
 
-/// Makes the reply to a part of a compressed file, whose data has `size` bytes: `data`, or nothing if it is all zeros.
-pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> JsReply {
-    let reply: JsReply = Object::new().unchecked_into();
-    reply.set_read(size as f64);
+/// Makes the reply to a part of a compressed file, whose data has `size` bytes: `data`, or nothing if it is all zeros. Fails with
+/// `internal` if memory runs out.
+pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> Result<JsReply> {
+    let reply = reply_with(&size)?;
     reply.set_bytes(data);
-    reply
+    Ok(reply)
+}
+
+fn reply_with(report: &impl Serialize) -> Result<JsReply> {
+    let reply: JsReply = Object::new().unchecked_into();
+    reply.set_report(Uint8Array::from(&message(report)?[..]));
+    Ok(reply)
+}
+
+impl JsReply {
+    /// The report: an [`ExecutedJob`], or the size of a part. Fails with `internal`.
+    pub(super) fn report_as<T: DeserializeOwned>(&self) -> Result<T> {
+        postcard::from_bytes(&self.report().to_vec()).map_err(internal)
+    }
 }
 
 #[wasm_bindgen]
 extern "C" {
-    /// The reply of a runner: `{ read, written, lost?, crc?, sums?, placement?, bytes?, digestedRuns?, digested?, brought? }`.
+    /// The reply of a runner: `{ report, bytes?, digested?, brought? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
-    pub(super) fn read(this: &JsReply) -> f64;
+    fn report(this: &JsReply) -> Uint8Array;
     #[wasm_bindgen(method, setter)]
-    pub(super) fn set_read(this: &JsReply, value: f64);
+    fn set_report(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
-    pub(super) fn written(this: &JsReply) -> f64;
+    pub(super) fn bytes(this: &JsReply) -> Uint8Array;
     #[wasm_bindgen(method, setter)]
-    pub(super) fn set_written(this: &JsReply, value: f64);
+    fn set_bytes(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
-    pub(super) fn placement(this: &JsReply) -> Option<Uint8Array>;
-    #[wasm_bindgen(method, setter)]
-    pub(super) fn set_placement(this: &JsReply, value: Uint8Array);
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
-    #[wasm_bindgen(method, setter)]
-    pub(super) fn set_lost(this: &JsReply, value: Uint8Array);
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn sums(this: &JsReply) -> Option<Uint8Array>;
-    #[wasm_bindgen(method, setter)]
-    pub(super) fn set_sums(this: &JsReply, value: Uint8Array);
-    #[wasm_bindgen(method, getter, js_name = largeSectors)]
-    pub(super) fn large_sectors(this: &JsReply) -> bool;
-    #[wasm_bindgen(method, setter, js_name = largeSectors)]
-    pub(super) fn set_large_sectors(this: &JsReply, value: bool);
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn crc(this: &JsReply) -> Option<f64>;
-    #[wasm_bindgen(method, setter)]
-    pub(super) fn set_crc(this: &JsReply, value: f64);
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
-    #[wasm_bindgen(method, setter)]
-    pub(super) fn set_bytes(this: &JsReply, value: Uint8Array);
-    #[wasm_bindgen(method, getter)]
-    fn digested(this: &JsReply) -> Option<Uint8Array>;
+    fn digested(this: &JsReply) -> Uint8Array;
     #[wasm_bindgen(method, setter)]
     fn set_digested(this: &JsReply, value: Uint8Array);
-    #[wasm_bindgen(method, getter, js_name = digestedRuns)]
-    fn digested_runs(this: &JsReply) -> Option<Uint8Array>;
-    #[wasm_bindgen(method, setter, js_name = digestedRuns)]
-    fn set_digested_runs(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
     pub(super) fn brought(this: &JsReply) -> Option<Array>;
     #[wasm_bindgen(method, setter)]

@@ -124,7 +124,7 @@ async fn run_part(container: ContainerNumber, has_room: bool, brought: Array) ->
         if room.length() as usize >= bytes.len() { room } else { Uint8Array::new_with_length(bytes.len() as u32) };
     let room = room.subarray(0, bytes.len() as u32);
     room.copy_from(&bytes);
-    Ok(reply_of_part(size, room))
+    reply_of_part(size, room)
 }
 
 /// Resolves to what `run` returns in a thread of the pool. Fails with `internal` if the thread ends.

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
 use crate::js::bytes::release;
 use crate::js::errors::caught;
-use crate::js::task::{JsReply, Task, digested_of, internal, message};
+use crate::js::task::{JsReply, Task, executed_job, message};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -129,32 +129,6 @@ fn js_range(range: &FileRange) -> JsRange {
     object.set_offset(range.start.0 as f64);
     object.set_length(range.len as f64);
     object
-}
-
-fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
-    let output = match (reply.bytes(), reply.placement()) {
-        (Some(bytes), Some(placement)) => Some((bytes, postcard::from_bytes(&placement.to_vec()).map_err(internal)?)),
-        // The worker has written the output itself.
-        _ => None,
-    };
-    let lost = match reply.lost() {
-        Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
-        None => Vec::new(),
-    };
-    let sums = match reply.sums() {
-        Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
-        None => Vec::new(),
-    };
-    Ok(ExecutedJob {
-        output,
-        digested: digested_of(reply)?,
-        read: reply.read() as u64,
-        written: reply.written() as u64,
-        lost,
-        large_sectors: reply.large_sectors(),
-        crc: reply.crc().map(|crc| crc as u32),
-        sums,
-    })
 }
 
 /// The most buffers that are kept.

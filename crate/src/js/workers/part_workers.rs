@@ -79,8 +79,8 @@ impl SentPart for Sent {
         let sent = self.send(container);
         async move {
             let reply: JsReply = sent?.await.map_err(failed)?.unchecked_into();
-            let data = reply.bytes().unwrap_or_default();
-            Ok(DecodedPart { size: reply.read() as u64, bytes: Box::new(Received { data, spares: self.spares }) })
+            let bytes = Box::new(Received { data: reply.bytes(), spares: self.spares });
+            Ok(DecodedPart { size: reply.report_as()?, bytes })
         }
         .boxed_local()
     }
