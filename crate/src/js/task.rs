@@ -1,10 +1,13 @@
 //! Messages between coordinators and workers, and the files whose bytes are delivered with a job.
 
+use crate::compress::Placement;
 use crate::container::part::ContainerNumber;
-use crate::convert::{ExecutedJob, Job};
+use crate::convert::digest::Digested;
+use crate::convert::{ExecutedJob, Job, Transcoder};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{FileRange, Source, zeroed};
+use crate::io::target::TargetHandle;
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -39,6 +42,31 @@ pub(super) fn message(value: &impl Serialize) -> Result<Vec<u8>> {
 
 pub(super) fn internal(cause: postcard::Error) -> Error {
     Error::new(ErrorKind::Internal, format!("A message between workers could not be read: {cause}"))
+}
+
+/// Runs `job`, which reads from `files`. With a `handle` of the target, writes the output, unless it is encoded: the coordinator knows
+/// where encoded parts belong. Fails with `source`, `corrupt`, `target` or `internal`.
+pub(super) async fn execute(
+    transcoder: &Transcoder,
+    job: Job,
+    files: &[Rc<dyn Source>],
+    handle: Option<&dyn TargetHandle<Vec<u8>>>,
+) -> Result<ExecutedJob<Vec<u8>>> {
+    let is_hashed = job.digested == Digested::Data;
+    let mut done = transcoder.run(job, files).await?.executed(|bytes| bytes);
+    match (handle, done.output.take()) {
+        (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
+            let written: Vec<_> = runs.iter().map(|run| run.in_output()).collect();
+            handle.write(&bytes, &written).await?;
+            if is_hashed {
+                done.digested = Some((bytes, runs));
+            } else {
+                transcoder.give_output(bytes);
+            }
+        }
+        (_, output) => done.output = output,
+    }
+    Ok(done)
 }
 
 /// Makes the reply to a job. Fails with `internal` if memory runs out.

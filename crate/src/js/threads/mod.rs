@@ -5,10 +5,8 @@ mod file_reader;
 
 use super::errors::JsResult;
 use super::sync_handle::SyncHandle;
-use super::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, reply_of, reply_of_part};
-use crate::compress::Placement;
+use super::task::{DeliveredBytes, JsReply, Task, execute, files_of, internal, keys_of, reply_of, reply_of_part};
 use crate::container::part::{ContainerNumber, decode_part};
-use crate::convert::digest::Digested;
 use crate::convert::{ExecutedJob, Job, Transcoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};
@@ -39,22 +37,9 @@ impl Opened {
     /// Runs `job`, and writes its output if the target is open here.
     fn run(&self, job: Job, brought: Vec<Vec<u8>>) -> Result<ExecutedJob<Vec<u8>>> {
         let files = files_of(&job, &self.files, brought.into_iter())?;
-        let is_hashed = job.digested == Digested::Data;
-        let running = self.transcoder.run(job, &files).now_or_never();
-        let mut done = running.expect("reading blocks the thread")?.executed(|bytes| bytes);
-        match (&self.handle, done.output.take()) {
-            (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
-                let written: Vec<_> = runs.iter().map(|run| run.in_output()).collect();
-                handle.write(&bytes, &written).now_or_never().expect("writing blocks the thread")?;
-                if is_hashed {
-                    done.digested = Some((bytes, runs));
-                } else {
-                    self.transcoder.give_output(bytes);
-                }
-            }
-            (_, output) => done.output = output,
-        }
-        Ok(done)
+        let handle = self.handle.as_ref().map(|handle| handle as &dyn TargetHandle<Vec<u8>>);
+        let running = execute(&self.transcoder, job, &files, handle).now_or_never();
+        running.expect("reading and writing block the thread")
     }
 }
 

@@ -3,14 +3,12 @@
 use super::part_workers::BroughtPart;
 use super::sources::source;
 use super::targets::handle as handle_of;
-use crate::compress::Placement;
 use crate::container::part::{ContainerNumber, PartDecoding};
-use crate::convert::digest::Digested;
 use crate::convert::{Job, Transcoder};
 use crate::error::Result;
 use crate::io::source::Source;
 use crate::io::target::TargetHandle;
-use crate::js::task::{DeliveredBytes, JsReply, Task, files_of, internal, keys_of, reply_of, reply_of_part};
+use crate::js::task::{DeliveredBytes, JsReply, Task, execute, files_of, internal, keys_of, reply_of, reply_of_part};
 use js_sys::{Array, Promise, Uint8Array};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -56,21 +54,7 @@ impl Runner {
 
     async fn run_job(&self, job: Job, brought: Array) -> std::result::Result<JsReply, JsValue> {
         let files = files_of(&job, &self.files, brought.iter().map(JsCast::unchecked_into::<Uint8Array>))?;
-        let is_hashed = job.digested == Digested::Data;
-        let mut done = self.transcoder.run(job, &files).await?.executed(|bytes| bytes);
-        match (&self.handle, done.output.take()) {
-            (Some(handle), Some((bytes, Placement::Runs(runs)))) => {
-                let written: Vec<_> = runs.iter().map(|run| run.in_output()).collect();
-                handle.write(&bytes, &written).await?;
-                if is_hashed {
-                    done.digested = Some((bytes, runs));
-                } else {
-                    self.transcoder.give_output(bytes);
-                }
-            }
-            // The coordinator knows where encoded parts belong.
-            (_, output) => done.output = output,
-        }
+        let done = execute(&self.transcoder, job, &files, self.handle.as_deref()).await?;
         let reply = reply_of(&done)?;
         let digested = done.digested.map(|(bytes, _)| bytes);
         let output = done.output.map(|(bytes, _)| bytes);
