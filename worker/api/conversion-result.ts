@@ -35,11 +35,11 @@ export function resultOf(
     }));
   };
   const rewrittenOf = ({ rewritten }: ConvertedDisk, at: number) =>
-    rewritten.map((range) => ({ ...range, disk: at + 1 }));
+    rewritten.map(({ start, end }) => ({ offset: start, length: end - start, ...(isOne ? {} : { disk: at + 1 }) }));
   const lostOf = ({ lost }: ConvertedDisk, at: number) => lost.map((range) => ({ ...range, disk: at + 1 }));
   return {
     virtualSize: sumOf(disks, 'virtualSize'),
-    rewritten: isOne ? disks[0]!.rewritten : disks.flatMap(rewrittenOf),
+    rewritten: disks.flatMap(rewrittenOf),
     outputSize,
     bytesRead: progress.read,
     bytesWritten,

@@ -35,7 +35,8 @@ const event = (name: string): void => {
 };
 
 function converted(): Converted {
-  const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
+  const settled = { guest: 0, written: 0 };
+  const progress = { guestDone, latest: { start: 0, end: 0 }, dataDone: 0, read: 7, written: SIZE, settled };
   const lost = [{ offset: 512, length: 512, code: 'lost', message: 'it is damaged' }];
   const notices = [{ code: 'disk-grows', fields: {}, message: 'It grows' }];
   const digest = request.digest && { digest: { hash: 'ab', size: 3 } };
@@ -50,7 +51,7 @@ function converted(): Converted {
     ...digest,
   };
   return {
-    progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false },
+    progress: { ...progress, measuring: false, finalizing: false },
     outputSize: SIZE,
     disks: request.disks.map(() => disk),
     sums: [],

@@ -41,7 +41,7 @@ export async function write(
   const isMoreToCome = target.send !== undefined || (plan.isVerified && target.readsBack === 'before');
   const update = (progress: CrateProgress) => {
     meter.update(isMoreToCome ? { ...progress, finalizing: false } : progress);
-    target.settled?.({ guest: progress.settled, written: progress.settledWritten });
+    target.settled?.(progress.settled);
   };
   // The browser cannot be stopped while it completes a file: a cancel is too late then.
   let isCompleting = false;

@@ -20,13 +20,11 @@ const at = (mib: number, changes: Partial<CrateProgress> = {}): CrateProgress =>
   guestDone: mib * MIB,
   guestTotal: TOTAL,
   measuring: false,
-  latestStart: 0,
-  latestEnd: 0,
+  latest: { start: 0, end: 0 },
   dataDone: mib * MIB,
   read: mib * MIB,
   written: mib * MIB,
-  settled: 0,
-  settledWritten: 0,
+  settled: { guest: 0, written: 0 },
   finalizing: false,
   ...changes,
 });
@@ -144,7 +142,7 @@ describe('reports', () => {
 
   test('fill cells with finished parts', () => {
     const { meter, reports } = begin();
-    meter.update(at(50, { latestStart: 50 * MIB, latestEnd: TOTAL }));
+    meter.update(at(50, { latest: { start: 50 * MIB, end: TOTAL } }));
     const { cells } = reports.at(-1)!;
     expect([...cells!.subarray(0, 2048)].includes(1)).toBe(false);
     expect([...cells!.subarray(2048)].includes(0)).toBe(false);
@@ -410,12 +408,12 @@ test('a first pass has a phase of its own, and its time left includes the second
   const first = { measuring: true };
   meter.update(at(0, first));
   passed(1000);
-  meter.update(at(25, { ...first, latestStart: 0, latestEnd: 25 * MIB }));
+  meter.update(at(25, { ...first, latest: { start: 0, end: 25 * MIB } }));
   passed(200);
   expect(last()).toMatchObject({ phase: 'measuring', fraction: 0.125 });
   expect(last().secondsLeft).toBeCloseTo(7, 0);
   expect(last().cells!.includes(1)).toBe(false);
-  meter.update(at(0, { latestEnd: 0 }));
+  meter.update(at(0, { latest: { start: 0, end: 0 } }));
   passed(200);
   expect(last()).toMatchObject({ phase: 'converting', fraction: 0.5, bytesPerSecond: 0 });
 });

@@ -94,9 +94,9 @@ export class Meter {
     private readonly passesAfter: { sending: boolean; verifying: boolean } = { sending: false, verifying: false },
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
-    const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0 };
-    const nothing = { settled: 0, settledWritten: 0, measuring: false, finalizing: false };
-    this.#last = { ...before, ...nothing, ...total };
+    const nothing = { guestDone: 0, dataDone: 0, read: 0, written: 0, measuring: false, finalizing: false };
+    const nowhere = { latest: { start: 0, end: 0 }, settled: { guest: 0, written: 0 } };
+    this.#last = { ...nothing, ...nowhere, ...total };
     this.#cells = guestTotal === undefined ? undefined : new Cells(guestTotal);
     this.#report();
     this.#timer = setInterval(() => {
@@ -127,7 +127,7 @@ export class Meter {
     const within = (offset: number) => Math.min(offset, progress.guestTotal ?? offset);
     this.#last = { ...progress, guestDone: within(progress.guestDone) };
     const phase = phaseOf(progress);
-    if (phase !== 'measuring') this.#cells?.add(within(progress.latestStart), within(progress.latestEnd));
+    if (phase !== 'measuring') this.#cells?.add(within(progress.latest.start), within(progress.latest.end));
     this.#mark(phase);
   }
 

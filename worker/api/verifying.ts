@@ -112,7 +112,7 @@ async function firstDifferingByte(
   signal: AbortSignal,
 ): Promise<number> {
   const { rewritten, virtualSize } = converted.disks[at]!;
-  const isRewritten = rewritten.some(({ offset, length }) => offset < part + SUMMED && part < offset + length);
+  const isRewritten = rewritten.some(({ start, end }) => start < part + SUMMED && part < end);
   if (part % SUMMED !== 0 || isRewritten) return part;
   try {
     const source = disks[at]!.sessions;

@@ -3,7 +3,6 @@
 import type { PlainError } from '../errors/errors.js';
 import type {
   DiskMember,
-  DiskRange,
   Extent,
   Info,
   LostRange,
@@ -82,12 +81,18 @@ export interface Converted {
   sums: Uint8Array[];
 }
 
+/** A range of the disk. `end` is exclusive. */
+export interface GuestRange {
+  start: number;
+  end: number;
+}
+
 /** The result for one disk of a conversion. */
 export interface ConvertedDisk {
   virtualSize: number;
   /** Its size in the output, which the format may have rounded up. */
   diskSize: number;
-  rewritten: DiskRange[];
+  rewritten: GuestRange[];
   notices: Notice[];
   lost: LostRange[];
   lostRanges: number;
@@ -101,15 +106,13 @@ export interface CrateProgress {
   guestDone: number;
   /** The size of the disk; missing if it is known only at the end. */
   guestTotal?: number;
-  /** The part of the disk that was finished last: start, and end (exclusive). Empty if there is none. */
-  latestStart: number;
-  latestEnd: number;
+  /** The part of the disk that was finished last; empty if there is none. */
+  latest: GuestRange;
   dataDone: number;
   read: number;
   written: number;
-  /** The resume point: the guest offset up to which everything is written, and the bytes written for it. */
-  settled: number;
-  settledWritten: number;
+  /** Everything before this point is written. */
+  settled: Resume['resumePoint'];
   /** Whether this is the first of two passes. */
   measuring: boolean;
   finalizing: boolean;

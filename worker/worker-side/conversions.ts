@@ -153,7 +153,7 @@ export class Conversions {
         crate.add(image, dispatch, (rows.length - 1) * workers, diskSize, ranges);
       }
       const progress = (detail: CrateProgress) => {
-        journal?.settled({ guest: detail.settled, written: detail.settledWritten }, detail.guestDone);
+        journal?.settled(detail.settled, detail.guestDone);
         this.report(`progress:${operation}`, detail);
       };
       const converted = await crate.run(workers, memory, outputOf(request), target, hasher, progress, cancel);

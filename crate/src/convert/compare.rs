@@ -17,6 +17,7 @@ use crate::open::image::Image;
 use crate::output::BLOCK;
 use futures_util::TryFutureExt;
 use futures_util::future::try_join;
+use serde::Serialize;
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -53,15 +54,17 @@ pub struct Comparing {
 }
 
 /// The result of a comparison.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Compared {
     /// The first byte that differs. The smaller disk counts as if zeros followed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// The number of bytes that differ. Not all are counted if only the first one is wanted.
     pub bytes: u64,
     /// The number of ranges that these bytes form.
     pub ranges: u64,
     /// The first byte that only one of the disks has allocated, or that they store in another way. Only in a strict comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<u64>,
     /// What a salvage lost of each disk.
     pub lost: [Losses; 2],

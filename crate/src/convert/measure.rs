@@ -4,9 +4,11 @@ use super::{Change, reshaped};
 use crate::error::Result;
 use crate::open::image::Image;
 use crate::output::{Options, OutputFormat};
+use serde::Serialize;
 
 /// The sizes of an output, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Measured {
     /// Of the disk as it is. Zeros in its data count as data, so the output may be smaller. Where data is compressed, an upper bound.
     pub required: u64,

@@ -21,10 +21,12 @@ use futures_util::FutureExt;
 use futures_util::future::{try_join, try_join_all};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
+use serde::Serialize;
 use std::rc::Rc;
 
 /// The result of a conversion of a disk, or of all disks of a machine.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ConvertedDisks {
     /// The final progress, of all disks.
     pub progress: Progress,
@@ -35,7 +37,8 @@ pub struct ConvertedDisks {
 }
 
 /// The result for one disk of a conversion.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ConvertedDisk {
     /// The size of the disk that the guest sees, in bytes.
     pub virtual_size: u64,
@@ -46,10 +49,13 @@ pub struct ConvertedDisk {
     /// Notices on the result.
     pub notices: Vec<Notice>,
     /// In a salvage: the lost ranges.
+    #[serde(flatten)]
     pub lost: Losses,
     /// The guest sums; empty unless they are wanted.
+    #[serde(skip)]
     pub sums: Sums,
     /// See [`Output::digest`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<DiskDigest>,
 }
 

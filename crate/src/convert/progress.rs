@@ -4,16 +4,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{GuestOffset, GuestRange};
 use futures_util::future::{Either, select};
 use futures_util::pin_mut;
+use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
 /// The progress of a conversion, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// Converted part of the disk.
     pub guest_done: u64,
     /// The virtual size; `None` if it is known only at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub guest_total: Option<u64>,
     /// The guest range of the last job; empty before the first one, and while finalizing.
     pub(crate) latest: GuestRange,
@@ -50,7 +53,7 @@ impl Progress {
 }
 
 /// A point up to which the output is complete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResumePoint {
     /// Everything before this guest offset, in bytes, is written.
     pub guest: GuestOffset,

@@ -2,7 +2,7 @@
 
 use crate::error::damage::Damage;
 use crate::offsets::{GuestOffset, GuestRange};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A range of the disk that could not be read and was replaced by zeros, or whose bytes may be wrong. In bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,14 +40,35 @@ fn merge(ranges: &mut Vec<Lost>) {
 pub const MOST_LISTED: usize = 10_000;
 
 /// The lost ranges of a conversion. Neighbours with the same damage are one range.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
     /// The first ranges, in guest order: at most [`MOST_LISTED`].
+    #[serde(rename = "lost", serialize_with = "as_lost_ranges")]
     pub listed: Vec<Lost>,
     /// Total number of ranges.
+    #[serde(rename = "lostRanges")]
     pub ranges: u64,
     /// Total length, in bytes.
+    #[serde(rename = "lostBytes")]
     pub bytes: u64,
+}
+
+/// `LostRange` of the API.
+#[derive(Serialize)]
+struct LostRange {
+    offset: u64,
+    length: u64,
+    code: &'static str,
+    message: &'static str,
+}
+
+fn as_lost_ranges<S: Serializer>(lost: &[Lost], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(lost.iter().map(|&Lost { start, len, damage }| LostRange {
+        offset: start.0,
+        length: len,
+        code: damage.code(),
+        message: damage.reason(),
+    }))
 }
 
 impl Losses {

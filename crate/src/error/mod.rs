@@ -10,6 +10,7 @@ use crate::offsets::{HostOffset, MAX_SIZE};
 use decant_codec::OutOfMemory;
 use fields::{Field, Fields};
 use place::Place;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -116,6 +117,17 @@ impl ErrorContent {
             message += advice;
         }
         shown::message(&message)
+    }
+}
+
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut error = serializer.serialize_struct("Error", 4)?;
+        error.serialize_field("kind", self.kind.name())?;
+        error.serialize_field("code", &self.code)?;
+        error.serialize_field("fields", &self.fields)?;
+        error.serialize_field("message", &self.message())?;
+        error.end()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::error::fields::{Field, Fields};
 use crate::error::{Error, ErrorKind, Result};
-use js_sys::{Array, Object, Promise, Reflect};
+use js_sys::{Object, Promise, Reflect};
+use serde::Serialize;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
@@ -15,39 +16,16 @@ pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
-        let object = Object::new();
-        set(&object, "kind", &error.kind.name().into());
-        set(&object, "code", &(&*error.code).into());
-        set(&object, "fields", &(&error.fields).into());
-        set(&object, "message", &error.message().into());
-        object.into()
+        // Cannot fail: all numbers of an error are representable.
+        to_js(&error).unwrap_or_else(|failure| failure)
     }
 }
 
-impl From<&Fields> for JsValue {
-    fn from(fields: &Fields) -> Self {
-        let object = Object::new();
-        for (name, value) in fields.iter() {
-            set(&object, name, &value.into());
-        }
-        object.into()
-    }
-}
-
-impl From<&Field> for JsValue {
-    fn from(field: &Field) -> Self {
-        match field {
-            Field::Text(text) => text.into(),
-            Field::Number(number) => (*number as f64).into(),
-            Field::Flag(flag) => (*flag).into(),
-            Field::List(list) => list.iter().map(JsValue::from).collect::<Array>().into(),
-        }
-    }
-}
-
-fn set(object: &Object, name: &str, value: &JsValue) {
-    // Setting a property of a fresh object cannot fail.
-    let _ = Reflect::set(object, &name.into(), value);
+/// Converts a value to plain JavaScript objects; integers become numbers.
+pub(super) fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
+    Ok(value.serialize(
+        &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
+    )?)
 }
 
 /// The fields of a Decant error that came back from JavaScript.

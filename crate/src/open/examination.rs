@@ -7,6 +7,7 @@ use crate::io::read_budget::ReadBudget;
 use crate::offsets::GuestRange;
 use crate::open::image::Image;
 use crate::open::safety::Count;
+use serde::Serialize;
 
 /// Maximum number of bytes that an examination reads unless it is deep.
 pub const MOST: u64 = 1 << 20;
@@ -18,11 +19,12 @@ const WINDOWS: u64 = 64;
 const LEAST_WINDOW: u64 = 1 << 20;
 
 /// The result of an examination.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub struct Examination {
     /// Notices on the safety of the image.
     pub(crate) notices: Vec<Notice>,
     /// The first damage found; the image cannot be converted whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<Error>,
     /// In a salvage: the number of unreadable bytes of the disk.
     pub lost: u64,

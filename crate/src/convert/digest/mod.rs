@@ -8,13 +8,14 @@ pub(super) use fs_verity::block_hashes;
 use super::gpt::Patch;
 use super::turns::Turns;
 use crate::compress::{EncodedPart, GuestRun, Placement, is_zero};
+use crate::disk::reference::hexadecimal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::OutputBytes;
 use crate::offsets::{GuestOffset, GuestRange};
 use decant_crypt::SHA256;
 use fs_verity::FsVerity;
 use futures_util::future::LocalBoxFuture;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -48,12 +49,17 @@ pub trait DiskHasher<B> {
 }
 
 /// The digest of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DiskDigest {
-    /// The digest.
+    /// The digest. Serialised in hexadecimal digits.
+    #[serde(serialize_with = "in_hexadecimal")]
     pub hash: [u8; SHA256],
     /// The size of the image's disk in bytes: all of it was digested.
     pub size: u64,
+}
+
+fn in_hexadecimal<S: Serializer>(hash: &[u8], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(&hexadecimal(hash))
 }
 
 /// What a job returns for the digest of its disk.

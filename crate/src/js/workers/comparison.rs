@@ -1,16 +1,13 @@
 //! The comparison of two disks, for `worker/`.
 
-use super::conversion::LostMessage;
+use super::CancelHandle;
 use super::executor::Workers;
 use super::exports::OpenImage;
-use super::{CancelHandle, to_js};
-use crate::convert::{Compared, ComparedDisk, Comparing, ComparisonEvents, compare};
-use crate::disk::losses::Losses;
+use crate::convert::{ComparedDisk, Comparing, ComparisonEvents, compare};
 use crate::io::source::FileId;
-use crate::js::errors::JsResult;
+use crate::js::errors::{JsResult, to_js};
 use crate::offsets::GuestRange;
 use js_sys::{Array, Float64Array, Function, Uint8Array};
-use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -69,7 +66,7 @@ pub async fn compare_disks(
     let events = Listeners { progress: spec.progress(), differ: spec.differ() };
     let cancel = cancel.0.clone();
     let compared = compare(disks, &spec.comparing(), &events, &cancel).await?;
-    to_js(&ComparedMessage::from(compared))
+    to_js(&compared)
 }
 
 /// The listeners of the worker. An exception in one of them must not fail the comparison.
@@ -88,39 +85,5 @@ impl ComparisonEvents for Listeners {
         let Some(differ) = &self.differ else { return };
         let numbers: Vec<_> = ranges.iter().flat_map(|range| [range.start.0 as f64, range.len() as f64]).collect();
         let _ = differ.call1(&JsValue::NULL, &Float64Array::from(&numbers[..]));
-    }
-}
-
-/// `Compared` in `messages/coordinator.ts`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ComparedMessage {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    bytes: u64,
-    ranges: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allocation: Option<u64>,
-    lost: Vec<LossesMessage>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LossesMessage {
-    lost: Vec<LostMessage>,
-    lost_ranges: u64,
-    lost_bytes: u64,
-}
-
-impl From<Compared> for ComparedMessage {
-    fn from(Compared { offset, bytes, ranges, allocation, lost }: Compared) -> Self {
-        let lost = lost.iter().map(LossesMessage::from).collect();
-        Self { offset, bytes, ranges, allocation, lost }
-    }
-}
-
-impl From<&Losses> for LossesMessage {
-    fn from(Losses { listed, ranges, bytes }: &Losses) -> Self {
-        Self { lost: listed.iter().map(LostMessage::from).collect(), lost_ranges: *ranges, lost_bytes: *bytes }
     }
 }

@@ -1,25 +1,20 @@
 //! Conversions of one or several disks, for `worker/`.
 
+use super::CancelHandle;
 use super::disk_hasher::{JsHasher, WorkerHasher};
 use super::executor::Workers;
 use super::exports::{Content, OpenImage};
 use super::output_spec::{OutputSpec, layout_for, with_disks};
 use super::part_workers::PartWorkers;
-use super::{CancelHandle, to_js};
 use crate::convert::{
-    Change, ConvertedDisk, ConvertedDisks, Digest, DiskDigest, DiskSource, InOrder, Output, Progress, Reshaped,
-    ResumePoint, convert_disks, notice_of_start, reshaped,
+    Change, Digest, DiskSource, InOrder, Output, Progress, Reshaped, convert_disks, notice_of_start, reshaped,
 };
-use crate::disk::info::Notice;
-use crate::disk::losses::Lost;
-use crate::disk::reference::hexadecimal;
 use crate::error::Result;
 use crate::io::source::FileId;
-use crate::js::errors::JsResult;
-use crate::offsets::{GuestOffset, GuestRange};
+use crate::js::errors::{JsResult, to_js};
+use crate::offsets::GuestRange;
 use crate::output::Layout;
 use js_sys::{Array, Function, Reflect, Uint8Array};
-use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -127,8 +122,7 @@ impl Conversion {
         let (given, cancel) = (self.0, cancel.0.clone());
         let report = |progress: Progress| {
             // An exception in Decant's own listener must not fail the conversion.
-            let _ =
-                to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
+            let _ = to_js(&progress).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
         let summing = output.summing(target.is_undefined());
         let target = super::targets::target(&target)?;
@@ -180,133 +174,8 @@ impl Conversion {
             let bytes = std::mem::take(&mut disk.sums).to_bytes()?;
             sums.push(&Uint8Array::from(&bytes[..]));
         }
-        let message = to_js(&DoneMessage::from(done))?;
+        let message = to_js(&done)?;
         Reflect::set(&message, &"sums".into(), &sums)?;
         Ok(message)
-    }
-}
-
-/// `Converted` in `messages/coordinator.ts`, without the sums, which are arrays.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DoneMessage {
-    progress: ProgressMessage,
-    output_size: u64,
-    disks: Vec<DiskMessage>,
-}
-
-/// `ConvertedDisk` in `messages/coordinator.ts`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DiskMessage {
-    virtual_size: u64,
-    disk_size: u64,
-    rewritten: Vec<RangeMessage>,
-    notices: Vec<Notice>,
-    lost: Vec<LostMessage>,
-    lost_ranges: u64,
-    lost_bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<DigestMessage>,
-}
-
-/// The digest of a disk, in hexadecimal digits.
-#[derive(Serialize)]
-struct DigestMessage {
-    hash: String,
-    size: u64,
-}
-
-impl From<DiskDigest> for DigestMessage {
-    fn from(DiskDigest { hash, size }: DiskDigest) -> Self {
-        Self { hash: hexadecimal(&hash), size }
-    }
-}
-
-impl From<ConvertedDisks> for DoneMessage {
-    fn from(ConvertedDisks { progress, output_size, disks }: ConvertedDisks) -> Self {
-        Self { progress: progress.into(), output_size, disks: disks.into_iter().map(DiskMessage::from).collect() }
-    }
-}
-
-impl From<ConvertedDisk> for DiskMessage {
-    fn from(ConvertedDisk { virtual_size, disk_size, rewritten, notices, lost, digest, .. }: ConvertedDisk) -> Self {
-        Self {
-            virtual_size,
-            disk_size,
-            rewritten: rewritten.iter().map(RangeMessage::from).collect(),
-            notices,
-            lost: lost.listed.iter().map(LostMessage::from).collect(),
-            lost_ranges: lost.ranges,
-            lost_bytes: lost.bytes,
-            digest: digest.map(DigestMessage::from),
-        }
-    }
-}
-
-/// A range of the disk.
-#[derive(Serialize)]
-struct RangeMessage {
-    offset: u64,
-    length: u64,
-}
-
-impl From<&GuestRange> for RangeMessage {
-    fn from(range: &GuestRange) -> Self {
-        Self { offset: range.start.0, length: range.len() }
-    }
-}
-
-/// `LostRange` of the API.
-#[derive(Serialize)]
-pub(super) struct LostMessage {
-    offset: u64,
-    length: u64,
-    code: &'static str,
-    message: &'static str,
-}
-
-impl From<&Lost> for LostMessage {
-    fn from(lost: &Lost) -> Self {
-        Self { offset: lost.start.0, length: lost.len, code: lost.damage.code(), message: lost.damage.reason() }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProgressMessage {
-    guest_done: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    guest_total: Option<u64>,
-    latest_start: u64,
-    latest_end: u64,
-    data_done: u64,
-    read: u64,
-    written: u64,
-    settled: u64,
-    settled_written: u64,
-    measuring: bool,
-    finalizing: bool,
-}
-
-impl From<Progress> for ProgressMessage {
-    fn from(progress: Progress) -> Self {
-        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, measuring, finalizing } =
-            progress;
-        let ResumePoint { guest: GuestOffset(settled), written: settled_written } = settled;
-        let GuestRange { start: GuestOffset(latest_start), end: GuestOffset(latest_end) } = latest;
-        Self {
-            guest_done,
-            guest_total,
-            latest_start,
-            latest_end,
-            data_done,
-            read,
-            written,
-            settled,
-            settled_written,
-            measuring,
-            finalizing,
-        }
     }
 }

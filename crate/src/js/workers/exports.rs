@@ -1,20 +1,18 @@
 //! Exports to `worker/`: images, their passwords, and conversions.
 
+use super::CancelHandle;
 use super::map::Map;
 use super::open_spec::OpenSpec;
 use super::output_spec::{DiskSize, chosen, formats, output};
 use super::part_workers::PartWorkers;
-use super::{CancelHandle, to_js};
 use crate::container::blocks::InPlace;
-use crate::convert::{Cancel, Change, Measured, measure, read};
+use crate::convert::{Cancel, Change, measure, read};
 use crate::disk::extent::Extents;
 use crate::disk::file_check::CheckProgress;
-use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
-use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, Source};
-use crate::js::errors::JsResult;
+use crate::js::errors::{JsResult, to_js};
 use crate::offsets::GuestRange;
 use crate::open::examination::Examination;
 use crate::open::image::Image;
@@ -22,7 +20,6 @@ use crate::open::streamed_image::{RoomNeeded, StreamedImage};
 use crate::open::{Opened, open, split};
 use futures_util::FutureExt;
 use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
-use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -168,7 +165,7 @@ impl OpenImage {
     pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
         let Content::RandomAccess(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
         let (image, cancel) = (image.clone(), cancel.0.clone());
-        to_js(&ExaminationMessage::from(cancel.or(Examination::of(&image, deep)).await?))
+        to_js(&cancel.or(Examination::of(&image, deep)).await?)
     }
 
     /// The sizes of the disk in the output `format` with `options`, an object of names and values, as `Measured` of the API. `disk_size`
@@ -184,7 +181,7 @@ impl OpenImage {
         let (format, options) = chosen(format, options)?;
         let change = Change { size: disk_size.map(|size| size as u64), fix_gpt: None };
         let measured = cancel.or(measure(&image, format, options, change)).await;
-        to_js(&MeasuredMessage::from(measured.map_err(|error| image.explain(error))?))
+        to_js(&measured.map_err(|error| image.explain(error))?)
     }
 
     /// Checks the structures of the image's own file. `on_progress` gets the finished share. Returns `undefined` for a streamed disk.
@@ -251,49 +248,6 @@ impl OpenImage {
         let places =
             image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
         Ok(Map::new(extents(&image)?, places))
-    }
-}
-
-/// `Measured` of the API.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MeasuredMessage {
-    required: u64,
-    fully_allocated: u64,
-}
-
-impl From<Measured> for MeasuredMessage {
-    fn from(Measured { required, fully_allocated }: Measured) -> Self {
-        Self { required, fully_allocated }
-    }
-}
-
-/// `Examination` in `worker-side/coordinator-methods.ts`.
-#[derive(Serialize)]
-struct ExaminationMessage {
-    notices: Vec<Notice>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    damage: Option<DamageMessage>,
-    lost: u64,
-    checked: u64,
-}
-
-/// `Notice` of the API.
-#[derive(Serialize)]
-struct DamageMessage {
-    code: String,
-    fields: Fields,
-    message: String,
-}
-
-impl From<Examination> for ExaminationMessage {
-    fn from(Examination { notices, damage, lost, checked }: Examination) -> Self {
-        let damage = damage.map(|error| DamageMessage {
-            code: error.code.clone().into_owned(),
-            fields: error.fields.clone(),
-            message: error.message(),
-        });
-        Self { notices, damage, lost, checked }
     }
 }
 

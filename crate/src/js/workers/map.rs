@@ -1,10 +1,10 @@
 //! The map of a disk, for `worker/`.
 
-use super::{CancelHandle, to_js};
+use super::CancelHandle;
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::error::damage::Damage;
 use crate::io::source::FileId;
-use crate::js::errors::JsResult;
+use crate::js::errors::{JsResult, to_js};
 use crate::offsets::{HostOffset, MAX_SIZE};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;

@@ -16,17 +16,8 @@ mod targets;
 mod writable;
 
 use crate::convert::Cancel;
-use crate::js::errors::JsResult;
-use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-
-/// Converts a value to plain JavaScript objects; integers become numbers.
-fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
-    Ok(value.serialize(
-        &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
-    )?)
-}
 
 /// Cancels the operation that it was passed to: a conversion, a read, a step of a map.
 #[wasm_bindgen]

@@ -4,13 +4,11 @@ use crate::compress::Encoding;
 use crate::convert::{Change, ResumePoint, Summing};
 use crate::disk::info::Notice;
 use crate::disk::sector_sizes::SectorSizes;
-use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::GuestOffset;
 use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, SIZE_NEEDED, Stamp};
 use js_sys::{Array, Object, Uint8Array};
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -99,8 +97,9 @@ pub(super) struct OutputMessage {
     #[serde(skip_serializing_if = "Option::is_none")]
     sector_size: Option<u64>,
     notices: Vec<Notice>,
+    /// Why an image cannot be converted to the format.
     #[serde(skip_serializing_if = "Option::is_none")]
-    refusal: Option<RefusalMessage>,
+    refusal: Option<Error>,
 }
 
 #[derive(Serialize)]
@@ -110,15 +109,6 @@ struct OptionMessage {
     values: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<&'static str>,
-}
-
-/// The reason why an image cannot be converted to a format.
-#[derive(Serialize)]
-struct RefusalMessage {
-    kind: &'static str,
-    code: Cow<'static, str>,
-    fields: Fields,
-    message: String,
 }
 
 fn as_map<S: Serializer>(
@@ -242,10 +232,7 @@ fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> Out
             (true, DiskSize::Measurable) => vec![measured_first()],
             _ => known.and_then(|layout| layout.notice()).into_iter().collect(),
         },
-        refusal: match (&refused, disk_size) {
-            (Some(error), DiskSize::Unknown) => Some(RefusalMessage::from(error)),
-            _ => layout.as_ref().err().map(RefusalMessage::from),
-        },
+        refusal: refused.filter(|_| matches!(disk_size, DiskSize::Unknown)).or_else(|| layout.err()),
     }
 }
 
@@ -254,13 +241,6 @@ fn measured_first() -> Notice {
     let message = "The size of the disk is needed first, but is known only at its end: unless the compressed file states it, the \
                    file is decoded twice";
     Notice::new("measured-first", message)
-}
-
-impl From<&Error> for RefusalMessage {
-    fn from(error: &Error) -> Self {
-        let (code, fields) = (error.code.clone(), error.fields.clone());
-        Self { kind: error.kind.name(), code, fields, message: error.message() }
-    }
 }
 
 impl From<&FormatOption> for OptionMessage {
