@@ -247,6 +247,17 @@ fn the_disks_that_a_configuration_names() {
             Disks(&["one/a.qcow2", "two/a.qcow2"]),
         ),
         (
+            "two machines, their disks by the last part of absolute paths",
+            vec![
+                ("one/a.qcow2", image(1)),
+                ("one/vm.vmx", current("/vmfs/one/a.qcow2")),
+                ("two/a.qcow2", image(2)),
+                ("two/vm.vmx", current("/vmfs/two/A.qcow2")),
+            ],
+            None,
+            Disks(&["one/a.qcow2", "two/a.qcow2"]),
+        ),
+        (
             "two machines, the first without its disk",
             vec![
                 ("one/vm.vmx", current("a.qcow2")),

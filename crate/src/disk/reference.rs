@@ -177,6 +177,11 @@ pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
+/// Returns `path` up to its last separator; empty if it has none.
+pub(crate) fn folder_of(path: &str) -> &str {
+    &path[..path.len() - base_name(path).len()]
+}
+
 /// Resolves `path`, relative to the folder of the file `of` unless it starts with a separator: `.` and `..` as far as
 /// possible from the names alone. Returns the components, joined by `/`.
 pub(crate) fn resolved(path: &str, of: &str) -> String {

@@ -3,7 +3,7 @@
 use crate::container::{Member, PackedMember};
 use crate::disk::info::MemberInfo;
 use crate::disk::name_index::NameIndex;
-use crate::disk::reference::{base_name, resolved};
+use crate::disk::reference::{base_name, folder_of, resolved};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
@@ -74,7 +74,6 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
 /// Returns the pairs of the file that a folder of a disk is known by ([`Format::folder_file`]), and another image in that folder: the images
 /// of all states, and a copy of the description.
 fn in_bundles(images: &[(Candidate, bool)]) -> Vec<(usize, usize)> {
-    let folder_of = |name: &str| name[..name.len() - base_name(name).len()].to_owned();
     let format_of = |at: usize| match images[at].0.file_type {
         FileType::Image(format) => Some(format),
         _ => None,

@@ -3,7 +3,7 @@
 
 use super::open_options::{Companion, OpenOptions};
 use crate::disk::name_index::NameIndex;
-use crate::disk::reference::{Reference, Role, base_name, resolved};
+use crate::disk::reference::{Reference, Role, base_name, folder_of, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::FileId;
@@ -116,18 +116,20 @@ impl<'a> Companions<'a> {
         (self.free_among(self.by_folded_name.find(&wanted), above, is_in_use), is_in_use)
     }
 
-    /// Returns those of `found` that do not belong to another image and, if the name is in use, are not in use.
+    /// Returns those of `found` that do not belong to another image and, if the name is in use, are not in use: those in the folder of the
+    /// referring image, if any.
     fn free_among(&self, mut found: Vec<usize>, above: &[&str], is_in_use: bool) -> Vec<usize> {
         let referring = above.last().copied().unwrap_or_default();
         found.retain(|&at| !(is_in_use && self.used[at]) && !self.is_beside_namesake(at, referring));
-        found
+        let is_near = |&at: &usize| folder_of(self.given[at].stated_name()) == folder_of(referring);
+        let near: Vec<_> = found.iter().copied().filter(is_near).collect();
+        if near.is_empty() { found } else { near }
     }
 
     /// Whether the folder of a file has another image with the name of `referring`, to which the file then belongs: if `a/disk.vmdk` lacks
     /// its extent, that of `b/disk.vmdk` does not serve.
     fn is_beside_namesake(&self, at: usize, referring: &str) -> bool {
-        let name = self.given[at].stated_name();
-        let namesake = format!("{}{}", &name[..name.len() - base_name(name).len()], base_name(referring));
+        let namesake = format!("{}{}", folder_of(self.given[at].stated_name()), base_name(referring));
         let is_other = |&other: &usize| !self.given[other].is_image && other != at;
         namesake != referring && self.by_path.find(&resolved(&namesake, "")).iter().any(is_other)
     }

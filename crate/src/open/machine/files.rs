@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::disk::file_name::percent_decoded;
 use crate::disk::name_index::NameIndex;
-use crate::disk::reference::{base_name, resolved};
+use crate::disk::reference::{base_name, folder_of, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use decant_text::folded;
@@ -15,6 +15,8 @@ pub(super) struct FileNames {
     by_base_name: NameIndex,
     /// By base name, normalised in Unicode form and case.
     by_folded_name: NameIndex,
+    /// The folder of each file.
+    folders: Vec<String>,
 }
 
 /// A configuration, in which paths are relative to its folder.
@@ -45,6 +47,7 @@ impl FileNames {
             by_path: by(|name| resolved(name, "")),
             by_base_name: by(|name| base_name(name).to_owned()),
             by_folded_name: by(|name| folded(base_name(name))),
+            folders: names.map(|name| folder_of(&resolved(name, "")).to_owned()).collect(),
         }
     }
 
@@ -53,13 +56,16 @@ impl FileNames {
         first_of(from.spellings(path), |path| self.by_path.find(&resolved(path, from.path)))
     }
 
-    /// Returns the files that have the last part of `path`, in any case if need be.
+    /// Returns the files that have the last part of `path`, in any case if need be: those in the folder of the configuration, if any.
     pub(super) fn called(&self, path: &str, from: From<'_>) -> Vec<usize> {
-        let found = first_of(from.spellings(path), |path| self.by_base_name.find(base_name(path)));
-        if !found.is_empty() {
-            return found;
-        }
-        first_of(from.spellings(path), |path| self.by_folded_name.find(&folded(base_name(path))))
+        let spellings = || from.spellings(path);
+        let exact = first_of(spellings(), |path| self.by_base_name.find(base_name(path)));
+        let in_any_case = first_of(spellings(), |path| self.by_folded_name.find(&folded(base_name(path))));
+        let folder = resolved(from.path, "");
+        let is_near = |&at: &usize| self.folders[at] == folder_of(&folder);
+        let near = |found: &[usize]| found.iter().copied().filter(is_near).collect::<Vec<_>>();
+        let by_priority = [near(&exact), near(&in_any_case), exact, in_any_case];
+        by_priority.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
     }
 }
 
