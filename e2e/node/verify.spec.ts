@@ -124,6 +124,21 @@ test('a disk whose size is no multiple of a sector is read back', async ({ folde
     expect((await verifying(path, join(folder, 'out'), { format })).verified?.method, format).toBe('read-back');
 });
 
+test('small clusters, and an empty disk, are read back', async ({ folder }) => {
+  const disk = Buffer.alloc(SIZE);
+  for (let at = 0; at + 512 <= SIZE; at += 512 * 3) disk.fill(7, at, at + 512);
+  const path = join(folder, 'given.raw');
+  writeFileSync(path, disk);
+  for (const size of ['512', '1k', '2k', '4k']) {
+    const formatOptions = { cluster_size: size };
+    const { verified } = await verifying(path, join(folder, 'out'), { format: 'qcow2', formatOptions });
+    expect(verified?.method, size).toBe('read-back');
+  }
+  writeFileSync(path, '');
+  for (const format of ['raw', 'raw.gz', 'raw.zst', 'raw.xz'])
+    expect((await verifying(path, join(folder, 'out'), { format })).verified?.method, format).toBe('read-back');
+});
+
 test('an output that differs is discarded, and the first byte is named', async ({ folder }) => {
   const [given, output] = [diskIn(folder), join(folder, 'out.raw')];
   writeFileSync(output, 'before');

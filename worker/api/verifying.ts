@@ -28,6 +28,8 @@ export function newVerification(disks: ConversionContext[]): Verification {
       let before = 0;
       for (const [at, diskSize] of sizes.entries()) {
         const settings = settingsFor(chosen, sizes.length > 1 ? at + 1 : undefined);
+        // A compressed file without content is not opened.
+        if (diskSize === 0 && settings.unpack) continue;
         const setup = { ...disks[0]!.setup, sources, settings };
         const onDone = (done: number) => report(before + done);
         const read = await disk(disks[0]!, setup, seed, options, onDone, async (found, written) => {

@@ -7,6 +7,7 @@
 
 use crate::compress::GuestRun;
 use crate::error::{Error, Result};
+use crate::offsets::GuestOffset;
 use decant_codec::sums::{BLOCK, sum_of};
 use serde::{Deserialize, Serialize};
 
@@ -28,27 +29,59 @@ pub(crate) type PartSum = (u64, u128);
 impl Summing {
     /// The sums of `runs`, the data of a job in `bytes`, ascending. Fails with `internal` if memory runs out.
     pub(super) fn sums_of(self, runs: &[GuestRun], bytes: &[u8]) -> Result<Vec<PartSum>> {
-        let mut sums: Vec<PartSum> = Vec::new();
+        let mut sums = JobSums { seed: self.seed, sums: Vec::new() };
+        // The block that the last run shares with the next one: its start, and its bytes.
+        let mut shared: Option<(GuestOffset, [u8; BLOCK])> = None;
         for run in runs {
             let mut start = run.guest;
-            debug_assert!(start.0.is_multiple_of(BLOCK as u64), "a block is divided between two jobs");
             while start < run.end() {
-                let end = (start.align_down(SUMMED) + SUMMED).min(run.end());
+                let block = start.align_down(BLOCK as u64);
+                let whole = if start == block { run.end().align_down(BLOCK as u64) } else { block };
+                let end = if whole > start {
+                    (start.align_down(SUMMED) + SUMMED).min(whole)
+                } else {
+                    (block + BLOCK as u64).min(run.end())
+                };
                 let from = run.start + (start - run.guest) as usize;
                 let data = &bytes[from..from + (end - start) as usize];
-                let (part, sum) = (start.0 / SUMMED, sum_of(data, start.0 / BLOCK as u64, self.seed));
-                match sums.last_mut() {
-                    Some((last, joined)) if *last == part => *joined = joined.wrapping_add(sum),
-                    _ if sum == 0 => {}
-                    _ => {
-                        sums.try_reserve(1).map_err(|_| out_of_memory(sums.len()))?;
-                        sums.push((part, sum));
-                    }
+                if let Some((last, bytes)) = shared.take_if(|(last, _)| *last != block) {
+                    sums.add(last, &bytes)?;
+                }
+                if whole > start {
+                    sums.add(start, data)?;
+                } else {
+                    let (_, bytes) = shared.get_or_insert((block, [0; BLOCK]));
+                    bytes[(start - block) as usize..][..data.len()].copy_from_slice(data);
                 }
                 start = end;
             }
         }
-        Ok(sums)
+        if let Some((block, bytes)) = shared {
+            sums.add(block, &bytes)?;
+        }
+        Ok(sums.sums)
+    }
+}
+
+/// The sums of a job so far.
+struct JobSums {
+    seed: u64,
+    sums: Vec<PartSum>,
+}
+
+impl JobSums {
+    /// Adds `data`, whole blocks in one MiB from `start` on. Fails with `internal` if memory runs out.
+    fn add(&mut self, start: GuestOffset, data: &[u8]) -> Result<()> {
+        let (part, sum) = (start.0 / SUMMED, sum_of(data, start.0 / BLOCK as u64, self.seed));
+        match self.sums.last_mut() {
+            Some((last, joined)) if *last == part => *joined = joined.wrapping_add(sum),
+            _ if sum == 0 => {}
+            _ => {
+                self.sums.try_reserve(1).map_err(|_| out_of_memory(self.sums.len()))?;
+                self.sums.push((part, sum));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -132,6 +165,31 @@ fn out_of_memory(sums: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Outputs may store smaller units than the blocks: runs begin and end inside them.
+    #[test]
+    fn sums_do_not_depend_on_the_runs() {
+        const SECTOR: usize = 512;
+        let summing = Summing { seed: 7, discards: false };
+        let (guest, len) = (GuestOffset(SUMMED - 8192), 6 * BLOCK + 3 * SECTOR);
+        // Sectors of zeros, at the start, inside and at the end of blocks, and over several blocks.
+        let is_zero = |sector: usize| [0, 7, 8, 12, 13].contains(&sector) || (20..37).contains(&sector);
+        let bytes: Vec<u8> = (0..len).map(|at| if is_zero(at / SECTOR) { 0 } else { (at / 5 + 1) as u8 | 1 }).collect();
+        let run = |start: usize, len: usize| GuestRun { guest: guest + start as u64, start, len };
+        let whole = summing.sums_of(&[run(0, len)], &bytes).unwrap();
+        assert_eq!(whole.iter().map(|(part, _)| *part).collect::<Vec<_>>(), [0, 1]);
+        let sectors = (0..len / SECTOR).filter(|&sector| !is_zero(sector));
+        let each: Vec<_> = sectors.clone().map(|sector| run(sector * SECTOR, SECTOR)).collect();
+        assert_eq!(summing.sums_of(&each, &bytes).unwrap(), whole, "a run for each sector");
+        let mut joined: Vec<GuestRun> = Vec::new();
+        for run in each {
+            match joined.last_mut() {
+                Some(last) if last.end() == run.guest => last.len += run.len,
+                _ => joined.push(run),
+            }
+        }
+        assert_eq!(summing.sums_of(&joined, &bytes).unwrap(), whole, "runs of data");
+    }
 
     #[test]
     fn sums_of_jobs_add_up_in_any_order() {
