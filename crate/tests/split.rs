@@ -100,6 +100,7 @@ fn notices_of_disks_without_an_end() {
         ("qcow2", files(&[("d.001", &small())]), None),
         ("qcow2 in parts", split(&small(), 1000), None),
         ("raw in an archive", split(&tar, 40_000), None),
+        ("a part in an archive", Case::new(archive(&[member("p/disk.00", b'0', &luks)])), alone("p/disk.00")),
         ("no part", stated_raw(files(&[("disk.raw", &disk)])), None),
         ("not named as a file", Case { file: None, ..stated_raw(split(&disk, 40_000)) }, None),
     ];

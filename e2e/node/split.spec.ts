@@ -55,7 +55,7 @@ test('the command finds the parts beside the first', ({ folder }) => {
       [],
       'disk.img-aa',
       ['-f', 'raw'],
-      /read from 5 files, '.*disk.img-aa' to '.*disk.img-ae', as the parts of one/,
+      /read from 5 files, '.*disk.img-aa' to '.*disk.img-ae', as parts of one file/,
     ],
     [
       raw,
@@ -63,7 +63,7 @@ test('the command finds the parts beside the first', ({ folder }) => {
       ['-d'],
       'disk.00',
       ['-f', 'raw'],
-      /read from 5 files, '.*disk.00' to '.*disk.04', as the parts of one/,
+      /read from 5 files, '.*disk.00' to '.*disk.04', as parts of one file/,
     ],
   ] as const) {
     const part = split(folder, file, prefix, ...options);

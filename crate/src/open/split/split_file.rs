@@ -40,6 +40,14 @@ impl SplitFile {
         has_any_end.then(|| if self.is_joined() { self.unchecked() } else { self.alone() })
     }
 
+    /// The notice about a disk in `format` that is the file `member` of an archive, if that has the name of a part: parts in archives are not
+    /// joined.
+    pub(crate) fn notice_in_archive(member: &str, format: &Format) -> Option<Notice> {
+        part_among(&[member]).ok().flatten()?;
+        let alone = Self { parts: vec![member.to_owned()], next: Vec::new(), first: None, is_one_of_images: false };
+        alone.notice(format)
+    }
+
     fn alone(&self) -> Notice {
         let file = &self.parts[0];
         let message = format!("By its name, '{}' is a part of a split file; it is read as the whole disk", shown(file));
