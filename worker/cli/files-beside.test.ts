@@ -23,8 +23,13 @@ test('only regular files, and links to such, are those of a machine', async ({ f
   execFileSync('mkfifo', [join(folder, 'pipe.img'), join(folder, 'pipe.ovf')]);
   const config = join(folder, 'vm.vmx');
   expect(await machineIn(folder)).toBe(config);
-  const found = await filesBeside(config, ['given.vmdk']);
-  expect(found.toSorted()).toEqual(['Snapshots/b.vdi', 'a.vmdk', 'link.vmdk'].map((name) => join(folder, name)));
+  const found = await filesBeside(config, [
+    { name: 'given.vmdk', file: '/x/disk.vmdk' },
+    { name: undefined, file: join(folder, 'Snapshots', '..', 'link.vmdk') },
+    // A parent with the name of its child.
+    { name: undefined, file: '/template/a.vmdk' },
+  ]);
+  expect(found.toSorted()).toEqual(['Snapshots/b.vdi', 'a.vmdk'].map((name) => join(folder, name)));
 });
 
 test('a folder with several configurations is refused, and they are named', async ({ folder }) => {

@@ -1,14 +1,14 @@
 // Files in the folder of an image that belong to it: the configuration and the disks of a machine.
 
 import { readdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownNames, shownText } from '../errors/shown.js';
 import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './formats.js';
-import { statsOf } from './operands.js';
+import { type NamedFile, statsOf } from './operands.js';
 
 /** Names of configurations of virtual machines, and of descriptions of disks. */
 export const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
@@ -62,15 +62,19 @@ export async function machineIn(image: string): Promise<string> {
 }
 
 /**
- * Returns the paths of the files that may belong to a machine, if `image`, an argument of the command, is its configuration; not those with
- * one of the names `given`.
+ * Returns the paths of the files that may belong to a machine, if `image`, an argument of the command, is its configuration; not those that
+ * are `given`, or for whose name a file is given. A given file without a name replaces none: a parent often has the name of its child.
  */
-export async function filesBeside(image: string, given: string[]): Promise<string[]> {
+export async function filesBeside(image: string, given: readonly NamedFile[]): Promise<string[]> {
   if (isAddress(image)) return [];
   const path = localPath(image);
   const [folder, name] = [dirname(path), basename(path)];
   if (!MACHINE.test(name)) return [];
   const folders = [folder, join(folder, SNAPSHOTS)];
   const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
-  return found.flat().filter((file) => basename(file) !== name && !given.includes(basename(file)));
+  const isGiven = (path: string) =>
+    given.some(({ name, file }) =>
+      name === undefined ? resolve(file) === resolve(path) : basename(name) === basename(path),
+    );
+  return found.flat().filter((file) => basename(file) !== name && !isGiven(file));
 }

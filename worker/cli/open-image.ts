@@ -124,8 +124,9 @@ export async function imageOpener(
     const image = isInput || format !== undefined ? path : await machineIn(path);
     const input = isInput ? await standardInput() : await remote.input(image);
     const given = await companionsOf(companions, remote);
-    const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
-    const beside = isInput ? [] : [...(await filesBeside(image, names)), ...(await partsBeside(image, names))];
+    const named = companions.map((argument) => namedFile(argument));
+    const names = named.map(({ name, file }) => basename(name ?? file));
+    const beside = isInput ? [] : [...(await filesBeside(image, named)), ...(await partsBeside(image, names))];
     let name: string | undefined;
     const options: OpenOptions = {
       signal,
