@@ -6,9 +6,10 @@ import type { Output } from '../node.js';
 import { ALL_DISKS } from './command-options.js';
 import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
 import { EXIT_DAMAGED } from './commands.js';
-import { convertAll, convertMachine, requireFolderForAll } from './convert-all.js';
+import { convertAll, convertIntoFolder, convertMachine, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { printDigests } from './digest-text.js';
+import { isMachine } from './files-beside.js';
 import { takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk, openAll } from './open-image.js';
 import { shownInput } from './operands.js';
@@ -56,9 +57,11 @@ async function convertDisks(
     );
   if ('choice' in opened && !opened.choice.disks.some(({ missing }) => missing)) {
     // The images of an archive are those of one machine only if the archive says so.
-    const isOfMachine = intoMachine && (isAll || opened.choice.machine !== undefined);
+    const isOfMachine = opened.choice.machine !== undefined || (await isMachine(command.image));
     unpacking.isForAll = intoFolder;
-    if (intoFolder || isOfMachine) return await convertEach(opened.choice.disks);
+    if (intoFolder && isOfMachine && takesSeveral(command.format))
+      return exitCode(await convertIntoFolder(opened.choice.disks, open, command, context));
+    if (intoFolder || (intoMachine && (isAll || isOfMachine))) return await convertEach(opened.choice.disks);
   }
   const image = imageOf(opened);
   try {

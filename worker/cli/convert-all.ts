@@ -11,10 +11,10 @@ import { addressOf, isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import type { MadeDisk } from '../public/types.places.js';
 import { ALL_DISKS } from './command-options.js';
-import type { ConvertCommand } from './command-output.js';
+import { type ConvertCommand, outputOf } from './command-output.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { printDigests } from './digest-text.js';
-import { ARCHIVES, COMPRESSED, endingIn, MACHINES, takesSeveral } from './formats.js';
+import { ARCHIVES, COMPRESSED, endingIn, extensionOf, MACHINES, takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk } from './open-image.js';
 import { requireNoneOf, requireOutput } from './output-checks.js';
 import { report } from './printing.js';
@@ -45,9 +45,7 @@ export async function convertAll(
   const forPlace: MadeDisk[] = [];
   let isWhole = true;
   let isAnyEncrypted = false;
-  const newFolder = await mkdir(command.output, { recursive: true }).catch((thrown) => {
-    throw fileError(thrown, 'target', `make the folder '${command.output}'`);
-  });
+  const newFolder = await makeFolder(command.output);
   for (const [at, { name }] of disks.entries()) {
     const which = `disk ${at + 1} of ${disks.length}`;
     try {
@@ -78,6 +76,34 @@ export async function convertAll(
   if (command.place !== undefined && forPlace.length > 0) reportNextStep(command.place, forPlace);
   return isWhole;
 }
+
+/**
+ * Converts `disks`, which are all disks of a machine, into one file with the name of the image, in the folder that is the output. Returns
+ * whether all of each disk could be read.
+ */
+export async function convertIntoFolder(
+  disks: readonly DiskMember[],
+  open: OpenDisk,
+  command: ConvertCommand,
+  context: RunContext,
+): Promise<boolean> {
+  const output = join(command.output, `${stemOf(command.image)}${extensionOf(command.format)}`);
+  const toFile = { ...command, output };
+  const newFolder = await makeFolder(command.output);
+  try {
+    await requireOutput(toFile);
+    return await convertMachine(disks, open, toFile, await outputOf(toFile, context.signal), context);
+  } catch (thrown) {
+    if (newFolder !== undefined) await removeEmpty(resolve(command.output), resolve(newFolder));
+    throw thrown;
+  }
+}
+
+/** Makes `folder`. Resolves to the first folder that was made, if any. */
+const makeFolder = (folder: string): Promise<string | undefined> =>
+  mkdir(folder, { recursive: true }).catch((thrown) => {
+    throw fileError(thrown, 'target', `make the folder '${folder}'`);
+  });
 
 /** Converts `disks`, which are all disks of the image, into one `output`. Returns whether all of each disk could be read. */
 export async function convertMachine(

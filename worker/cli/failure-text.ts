@@ -30,6 +30,10 @@ export const diskRows = (disks: readonly DiskMember[]): string[] =>
 export const PASSWORD_FILE = '--password-file FILE';
 const DISK = '--disk N';
 
+/** The command opens an image again for each of its disks. */
+const STREAMED_ONCE =
+  'Standard input is a stream that can be read only once; for several disks, redirect it from a file (< FILE)';
+
 /** By code, the option that helps. */
 const OPTIONS: Record<string, string> = {
   'ambiguous-file': '--with NAME=FILE',
@@ -49,8 +53,8 @@ function helpFor({ kind, code, fields }: PlainError): string | undefined {
     return `--password-file '${shownText(String(fields.disk))}'=FILE`;
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
-  // An archive that lacks a disk may have another one.
-  if (code === 'missing-file' && fields.disks?.every(({ missing }) => !missing)) return DISK;
+  // An archive that lacks a disk may have another one: no file that is passed takes its place.
+  if (code === 'missing-file' && fields.disks?.some(({ missing }) => !missing)) return DISK;
   // In an archive in another one, no disk can be chosen.
   return kind === 'unsupported' ? undefined : OPTIONS[code];
 }
@@ -75,9 +79,10 @@ export function failureRows({ kind, code, fields }: PlainError): string[] {
 }
 
 export function failureText(error: PlainError): string {
-  const { kind, fields, message } = error;
+  const { kind, code, fields, message } = error;
   const interrupted = ['interrupted', fields.left].filter(Boolean).join('; ');
-  const text = kind === 'cancelled' ? interrupted : message;
+  const sentence = code === 'stream-used' ? STREAMED_ONCE : message;
+  const text = kind === 'cancelled' ? interrupted : sentence;
   const option = helpFor(error);
   return option ? `${text} (${option})` : text;
 }

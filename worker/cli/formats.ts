@@ -42,6 +42,10 @@ const UNSUPPORTED_EXTENSIONS = KNOWN.filter((end) => !isMade(end));
 export const takesSeveral = (name: string): boolean =>
   OUTPUTS.some((format) => format.name === name && format.severalDisks);
 
+/** The extension of files in the output format `name`. */
+export const extensionOf = (name: string): string =>
+  OUTPUTS.find((format) => format.name === name)?.extensions[0] ?? '';
+
 const ALIASES = new Map([...FORMATS, ...OUTPUTS].flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])));
 
 /** Returns the name of the format `name`, which may be an alias, in any case. */
