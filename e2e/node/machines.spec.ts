@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -60,6 +61,56 @@ function machine(folder: string) {
   writeFileSync(join(vm, 'vm.vmsd'), snapshot.map((line) => `snapshot0.${line}`).join('\n'));
   return { vm, config: join(vm, 'vm.vmx'), disks: [system, data] as const };
 }
+
+test('a parent with the name of its child is passed, and does not replace it', ({ folder }) => {
+  const [template, vm] = [join(folder, 'template'), join(folder, 'vm')];
+  for (const at of [template, vm]) mkdirSync(at);
+  const raw = join(folder, 'base.raw');
+  writeFileSync(raw, Buffer.alloc(MIB, 7));
+  qemuImg('convert', '-f', 'raw', '-O', 'vmdk', raw, join(template, 'disk.vmdk'));
+  const clone = join(vm, 'disk.vmdk');
+  qemuImg('create', '-q', '-f', 'vmdk', '-b', '../template/disk.vmdk', '-F', 'vmdk', clone);
+  execFileSync('qemu-io', ['-f', 'vmdk', '-c', 'write -q -P 1 0 64k', clone]);
+  writeFileSync(join(vm, 'vm.vmx'), 'config.version = "8"\nscsi0:0.fileName = "disk.vmdk"\n');
+  const output = join(folder, 'out.raw');
+  const converted = command('convert', '--with', join(template, 'disk.vmdk'), vm, output);
+  expect(converted).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(readFileSync(output).equals(Buffer.alloc(MIB, 7).fill(1, 0, 65_536))).toBe(true);
+});
+
+test('a machine becomes one OVA, with or without a name, as a file and in a folder', ({ folder }) => {
+  const { vm, config } = machine(folder);
+  for (const named of [true, false]) {
+    if (!named) writeFileSync(config, readFileSync(config, 'latin1').replace(/^displayName.*$/m, ''), 'latin1');
+    const [file, made] = [join(folder, `${named}.ova`), join(folder, `made-${named}`)];
+    expect(command('convert', vm, file), `${named}`).toEqual({ status: 0, stdout: '', stderr: '' });
+    for (const all of [[], ['--disk', 'all']])
+      expect(command('convert', '-O', 'ova', ...all, vm, `${made}${all.length}/`)).toMatchObject({ status: 0 });
+    for (const ova of [file, join(`${made}0`, 'vm.ova'), join(`${made}2`, 'vm.ova')]) {
+      expect(existsSync(ova), ova).toBe(true);
+      expect(command('info', '--disk', '2', ova), ova).toMatchObject({ status: 0 });
+    }
+    expect(readdirSync(`${made}0`)).toEqual(['vm.ova']);
+  }
+});
+
+test('several disks of a machine from a pipe are refused by a sentence about standard input', async ({ folder }) => {
+  machine(folder);
+  execFileSync('tar', ['-cf', 'vm.tar', 'vm'], { cwd: folder });
+  execFileSync('7zz', ['a', '-bd', '-tzip', 'vm.zip', 'vm'], { cwd: folder });
+  const piped = execFileSync(
+    'sh',
+    ['-c', `cat vm.zip | "$0" "$1" convert - out/ 2>&1; echo "status $?"`, process.execPath, cli],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+    },
+  );
+  expect(piped).toContain(
+    'Standard input is a stream that can be read only once; for several disks, redirect it from a file',
+  );
+  expect(piped).toContain('status 2');
+});
 
 test('the command lists and converts the disks of a machine', ({ folder }) => {
   const { vm, config, disks } = machine(folder);

@@ -53,8 +53,8 @@ function helpFor({ kind, code, fields }: PlainError): string | undefined {
     return `--password-file '${shownText(String(fields.disk))}'=FILE`;
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
-  // An archive that lacks a disk may have another one: no file that is passed takes its place.
-  if (code === 'missing-file' && fields.disks?.some(({ missing }) => !missing)) return DISK;
+  // An archive that lacks a disk may have another one.
+  if (code === 'missing-file' && fields.disks?.every(({ missing }) => !missing)) return DISK;
   // In an archive in another one, no disk can be chosen.
   return kind === 'unsupported' ? undefined : OPTIONS[code];
 }
