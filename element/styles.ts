@@ -174,6 +174,8 @@ export const styles = css`
   /* The button that stays in sight does not cover what has the focus. */
   .below :is(input, select, summary, button) { scroll-margin-bottom: calc(var(--decant-space) * 5); }
   .below .choice input { scroll-margin-bottom: calc(var(--decant-space) * 10); }
+  .opened { scroll-margin-bottom: calc(var(--decant-space) * 5); }
+  .tiles + .opened { display: grid; gap: calc(var(--decant-space) * 0.5); }
   .lane { position: relative; height: 1.75em; margin-bottom: calc(var(--decant-space) * 0.5); font-size: var(--decant-size-small); }
   .part { position: absolute; height: 100%; overflow: hidden; border-inline-end: 2px solid var(--decant-card); }
   .part:last-child { border-inline-end: 0; }
@@ -247,7 +249,7 @@ export const styles = css`
   .choice em { font-style: normal; font-size: var(--decant-size-small); color: var(--decant-accent); }
   .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 calc(var(--decant-space) * 0.5); margin: 0 0 0 var(--decant-space); }
   .left { display: grid; gap: calc(var(--decant-space) * 0.5); width: 100%; margin: var(--decant-space) 0 0; padding: 0; list-style: none; text-align: start; }
-  .left-card progress { margin: calc(var(--decant-space) * 0.5) 0 0; }
+  .left-card progress { height: 6px; margin: calc(var(--decant-space) * 0.5) 0 0; border-radius: var(--decant-radius-mark); background: var(--decant-line); }
   .left-card .actions { margin-top: calc(var(--decant-space) * 0.5); }
   .link-form { width: 100%; max-width: 30em; margin: calc(var(--decant-space) * 0.5) 0 0; text-align: start; }
   .drop .link-form .field { margin: 0; }
@@ -300,7 +302,9 @@ export const styles = css`
   :host([compact]) .drop { flex-flow: row wrap; justify-content: space-between; min-height: 0; padding: calc(var(--decant-space) * 0.5); }
   :host([compact]) .lane { display: none; }
   :host([compact]) .cells { height: 46px; }
-  :host([compact]) :is(.line, .made) { position: static; margin: calc(var(--decant-space) * 0.25) 0 0; }
+  :host([compact]) :is(.line, .made) { position: static; margin: calc(var(--decant-space) * 0.25) 0 0; background: none; }
+  :host([compact]) .line::before { content: none; }
+  :host([compact]) .blank { display: none; }
   :host([compact]) .actions { margin-top: calc(var(--decant-space) * 0.25); }
   :host([compact]) .hint { min-height: 0; }
   @container decant (min-width: 40em) {
@@ -311,11 +315,11 @@ export const styles = css`
   }
   @media (forced-colors: active) {
     .tile:has(:checked) { border-width: 3px; }
-    .edge { background: GrayText; forced-color-adjust: none; }
+    .edge { height: 8px; border: 1px solid CanvasText; background: Canvas; forced-color-adjust: none; }
     .edge.full, ::-webkit-progress-value { background: Highlight; }
     progress[value]::-moz-progress-bar { background: Highlight; }
     /* Visible also where it is not converted yet. */
-    .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
+    .swatch.empty { background: color-mix(in srgb, CanvasText 30%, Canvas); }
   }
   @container decant (max-width: 26em) {
     .actions button { width: 100%; }
@@ -327,7 +331,9 @@ export const styles = css`
     .with-button button { flex: 1 0 auto; }
     .badge i { display: none; }
     .badge summary { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 var(--decant-space); margin-inline: auto; }
-    .actions .link { padding-inline: 0; text-align: start; }
+    @media not (forced-colors: active) {
+      .actions .link { padding-inline: 0; text-align: start; }
+    }
     dl div { grid-template-columns: 1fr; gap: 0; }
     .next li:not(.comment) { grid-template-columns: auto 1fr; }
     .next li:not(.comment) { padding-inline: calc(var(--decant-space) * 0.5); }

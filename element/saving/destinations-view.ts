@@ -1,7 +1,7 @@
 // The places where the disk can run: the most used ones as tiles, all of them in a list with a search.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { pageLink, spoken } from '../steps/common-views.js';
+import { openedInSight, pageLink, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
@@ -30,7 +30,7 @@ export function placesView(state: Step<'ready'>, controls: Controls): TemplateRe
             : nothing
         }
       </div>
-      ${isListed ? listView(listed, state, controls) : nothing}
+      ${isListed ? html`<div class="opened" ${chooser.listsPlaces ? openedInSight : nothing}>${listView(listed, state, controls)}</div>` : nothing}
     </fieldset>
     ${refusals([...first, ...listed], texts)}
   `;

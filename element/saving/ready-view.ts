@@ -2,7 +2,7 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
+import { noticeView, openedInSight, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import { isPlaceBeingChosen, type Step } from '../steps/state.js';
@@ -138,6 +138,6 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const toggle = html`<span class=${must ? '' : 'more'}> · <button class="link" part="button link" aria-expanded=${isOpen ? 'true' : 'false'} @click=${() => controls.change(!controls.isChanging)}>${texts.change}</button></span>`;
   return html`
     <p class="quiet">${lineOf(state, texts)}${toggle}</p>
-    ${isOpen ? html`<div class=${must ? '' : 'more'}>${changeFields(state, controls)}</div>` : nothing}
+    ${isOpen ? html`<div class=${must ? '' : 'more opened'} ${controls.isChanging ? openedInSight : nothing}>${changeFields(state, controls)}</div>` : nothing}
   `;
 }

@@ -1,6 +1,7 @@
 // What several steps show.
 
 import { html, nothing, type TemplateResult } from 'lit';
+import { ref } from 'lit/directives/ref.js';
 import { partsOf } from '../texts/wording.js';
 import type { Controls } from './controls.js';
 
@@ -25,6 +26,11 @@ export const button = (
   label = text,
 ): TemplateResult =>
   html`<button class=${style} part=${`button ${style}`} type="button" aria-label=${label === text ? nothing : label} @click=${click}>${text}</button>`;
+
+/** Scrolls what the person has opened into sight, once it is rendered. */
+export const openedInSight = ref((element) => {
+  requestAnimationFrame(() => element?.scrollIntoView({ block: 'nearest' }));
+});
 
 /** The button that leads from all disks of a machine back to the single ones. */
 export const separateButton = (controls: Controls) =>
