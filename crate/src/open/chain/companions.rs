@@ -120,7 +120,8 @@ impl<'a> Companions<'a> {
     /// referring image, if any.
     fn free_among(&self, mut found: Vec<usize>, above: &[&str], is_in_use: bool) -> Vec<usize> {
         let referring = above.last().copied().unwrap_or_default();
-        found.retain(|&at| !(is_in_use && self.used[at]) && !self.is_beside_namesake(at, referring));
+        let is_anothers = |at: usize| is_in_use && self.used[at] || self.is_beside_namesake(at, referring);
+        found.retain(|&at| !is_anothers(at));
         let is_near = |&at: &usize| folder_of(self.given[at].stated_name()) == folder_of(referring);
         let near: Vec<_> = found.iter().copied().filter(is_near).collect();
         if near.is_empty() { found } else { near }
