@@ -101,7 +101,9 @@ export interface AllTexts extends ResultTexts {
   /** `most` is the largest possible number of files. */
   tooMany: (most: number) => string;
   notFetched: (name: string) => string;
-  /** Files that are not disk images. */
+  /** Of several files, none can be a disk image. */
+  noImages: (names: string[]) => string;
+  /** Files that are not disk images, beside some that are. */
   aside: (names: string[]) => string;
   /** Images that stay with a virtual machine, because they may belong to a disk that it lacks. */
   held: (names: string[]) => string;

@@ -1,4 +1,4 @@
-// Finds the files that may be disk images among very many, for example in a dropped folder.
+// Finds the files that may be disk images among others, for example in a dropped folder.
 
 import { wholeName } from './bundle.js';
 import type { InputFile } from './input-file.js';

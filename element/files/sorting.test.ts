@@ -71,7 +71,7 @@ async function sorted(files: Record<string, Kind>, by = sort) {
   const folders: Record<string, object> = {};
   const input = Object.keys(files).map((path) => {
     const [name, folder] = path.split('/').reverse();
-    const one = inputNamed(name!);
+    const one = inputNamed(name!, new Uint8Array(512));
     Object.assign(one.file, { path });
     if (folder === undefined) return one;
     folders[folder] ??= {};
@@ -95,7 +95,13 @@ for (const [what, files, bundles, skipped, held = []] of [
   ['a file that is not an image is skipped', { ...images('a'), notes: 'unknown' }, ['a'], ['notes']],
   ['a damaged image counts as an image', { a: 'damaged', b: {}, notes: 'unknown' }, ['a', 'b'], ['notes']],
   ['a raw disk beside an image', { ...images('a'), 'b.IMG': 'unknown' }, ['a', 'b.IMG'], []],
-  ['if no file is an image, all count as images', { one: 'unknown', two: 'unknown' }, ['one', 'two'], []],
+  [
+    'if no file is recognised, all that may be images count',
+    { one: 'unknown', 'two.txt': 'unknown' },
+    ['one'],
+    ['two.txt'],
+  ],
+  ['nothing that may be an image', { 'a.txt': 'unknown', 'b.pdf': 'unknown' }, [], ['a.txt', 'b.pdf']],
   [
     'a chain, and an image beside it',
     { base: {}, top: { refersTo: ['middle'] }, middle: { refersTo: ['/images/base'] }, other: {} },

@@ -4,6 +4,7 @@ import { type DecantError, type DiskMember, open, splitFiles } from 'decant';
 import { MACHINE_EXTENSIONS } from '../formats.js';
 import { alone, type Bundle, endingIn, folded, mayBeRaw, type Sorted } from './bundle.js';
 import { type InputFile, sourceOf } from './input-file.js';
+import { passOver } from './many-files.js';
 
 /** The references of an image to others, and of others to it: folded file names and IDs of disks. */
 interface References {
@@ -40,7 +41,8 @@ async function referencesOf(
 }
 
 /**
- * Sorts files that were given together. A single file always counts as an image: opening it reports its faults.
+ * Sorts files that were given together. A single file always counts as an image: opening it reports its faults. If none of
+ * several is recognised, all that may be images count.
  */
 export async function sort(files: InputFile[], signal: AbortSignal): Promise<Sorted> {
   const [first, ...others] = files;
@@ -48,8 +50,9 @@ export async function sort(files: InputFile[], signal: AbortSignal): Promise<Sor
   const machines = await sortMachines(files, signal);
   if (machines) return machines;
   const found = await allReferences(files, signal);
-  const isAnyImage = files.some((input) => found.references.get(input));
-  return sortBy(found, (input) => !isAnyImage || mayBeRaw(input));
+  if (files.some((input) => found.references.get(input))) return sortBy(found, mayBeRaw);
+  const { likely } = await passOver(found.files);
+  return sortBy(found, (input) => likely.includes(input));
 }
 
 /** Sorts files as `sort` does, but counts only recognised images as images. */

@@ -71,7 +71,8 @@ export class Intake {
     const found = await foundAmong(files);
     const { likely } = found;
     if (files.length === 0) this.#report(first, screen.texts.noFiles);
-    else if (likely.length === 0 || likely.length > MOST_FILES) this.#report(first, screen.texts.tooMany(MOST_FILES));
+    else if (likely.length === 0) this.#report(first, this.#noImages(found.passed));
+    else if (likely.length > MOST_FILES) this.#report(first, screen.texts.tooMany(MOST_FILES));
     else if (first?.isOvertaken) await this.#sortToQueue(found);
     else if (first) await this.#openSorted(found, first);
     else if (asking && opener.asksForFile && screen.opening?.bundle === asking) await opener.take(likely);
@@ -85,6 +86,10 @@ export class Intake {
   #report(taking: Taking | undefined, notice: string): void {
     if (taking && !taking.isOvertaken) this.screen.send(taking.turn, 'nothingFound', { notice });
     else this.screen.tell(notice);
+  }
+
+  #noImages(files: InputFile[]): string {
+    return this.screen.texts.noImages(files.map(({ file }) => file.name));
   }
 
   /** Adds files to the queue; a single one may also be a missing disk of the machine that is shown. */
@@ -120,6 +125,7 @@ export class Intake {
     if (turn.aborted) return;
     const sorted = withPassed(await sort(found.likely, turn), found);
     if (taking.isOvertaken) await this.#sortToQueue(found);
+    else if (sorted.bundles.length === 0) this.#report(taking, this.#noImages(sorted.skipped));
     else if (!turn.aborted) await this.#openFirst(sorted);
   }
 

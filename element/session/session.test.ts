@@ -281,8 +281,13 @@ for (const [what, find, notice] of [
   ['nothing', async () => [], english.noFiles],
   [
     'too many files',
-    async () => Array.from({ length: MOST_FILES + 1 }, (_, at) => inputNamed(`${at}`)),
+    async () => Array.from({ length: MOST_FILES + 1 }, (_, at) => inputNamed(`${at}.img`)),
     english.tooMany(MOST_FILES),
+  ],
+  [
+    'many documents',
+    async () => Array.from({ length: MOST_FILES + 1 }, () => inputNamed('a.txt')),
+    english.noImages(Array(MOST_FILES + 1).fill('a.txt')),
   ],
   ['unreadable files', () => Promise.reject(new Error('gone')), english.notFetched('disk')],
 ] as [string, () => Promise<InputFile[]>, string][]) {
@@ -300,6 +305,13 @@ for (const [what, find, notice] of [
     await step('done');
   });
 }
+
+test('documents alone are reported together, and leave the first screen', async () => {
+  const names = ['notes.txt', 'photo.png', 'report.pdf'];
+  session.take(input(...names));
+  await soon(() => expect(session.state).toEqual({ step: 'empty', notice: english.noImages(names) }));
+  expect(rows()).toEqual([]);
+});
 
 test('of very many files, what cannot be an image is passed over before the limit counts', async () => {
   images.set('disk.qcow2', imageCalled('disk.qcow2'));

@@ -79,6 +79,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     fileNotRemoved: named,
     tooMany: [[200]],
     notFetched: named,
+    noImages: each(names(name)),
     aside: each(names(name)),
     held: each(names(name)),
     convertAll: [[5]],

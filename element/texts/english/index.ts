@@ -83,6 +83,8 @@ export const english: AllTexts = {
   noFiles: 'No files were found.',
   tooMany: (most) => `More than ${most} files. Add only the disk images.`,
   notFetched: (name) => `Could not read ${shownText(name)}; try again.`,
+  noImages: (names) =>
+    `None of these files is a disk image: ${list(names)}. Add one instead, such as a .qcow2, .vmdk, .vdi or .vhdx file.`,
   aside: (names) => `Skipped, not a disk image: ${list(names)}.`,
   held: (names) =>
     `Set aside for the VM with a missing disk: ${list(names)}. They may be its older states. To convert one, add it alone.`,

@@ -7,6 +7,7 @@ import { clause, commaSeparated, firmwareName } from '../wording.js';
 import { about, checking, downloadCost, exactSize, holds, pickedCost, roughly, size, space, units } from './amounts.js';
 import { germanMessages } from './messages.js';
 import { germanResults } from './results.js';
+import { INSTEAD } from './sentences.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',
@@ -84,6 +85,7 @@ export const german: AllTexts = {
   noFiles: 'Es wurden keine Dateien gefunden.',
   tooMany: (most) => `Mehr als ${most} Dateien. Fügen Sie nur die Abbilder hinzu.`,
   notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden; versuchen Sie es noch einmal.`,
+  noImages: (names) => `Keine dieser Dateien ist ein Festplattenabbild: ${list(names)}. ${INSTEAD}`,
   aside: (names) => `Übersprungen, kein Festplattenabbild: ${list(names)}.`,
   held: (names) =>
     `Für die Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um eine so zu konvertieren, fügen Sie sie allein hinzu.`,

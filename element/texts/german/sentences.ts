@@ -38,7 +38,7 @@ function refusal(host: string, status: Fields[string], isUpload: boolean): strin
 const TIB = 2 ** 40;
 
 /** Advice after a file that has nothing to do with a disk image. */
-const INSTEAD = 'Öffnen Sie stattdessen eines, etwa eine .qcow2-, .vmdk-, .vdi- oder .vhdx-Datei.';
+export const INSTEAD = 'Öffnen Sie stattdessen eines, etwa eine .qcow2-, .vmdk-, .vdi- oder .vhdx-Datei.';
 
 const listed = (names: string[]): string => `${names.slice(0, -1).join(', ')} und ${names.at(-1)}`;
 
