@@ -317,6 +317,8 @@ export interface AllTexts extends ResultTexts {
   change: string;
   /** The field for a larger disk, in GB. */
   diskSizeField: string;
+  /** What the empty field shows: the size of the disk in GB, rounded up. */
+  diskSizeValue: (bytes: number) => string;
   verify: string;
   verifyHint: string;
   /** In place of `verifyHint`: the chosen way makes a file that cannot be read back. */

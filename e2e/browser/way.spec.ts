@@ -123,8 +123,12 @@ test('a disk becomes larger, never smaller', async ({ page }, testInfo) => {
   await open(page);
   await choose(page, images.states());
   await page.getByText('Change', { exact: true }).click();
-  await page.getByLabel('Output format').selectOption('qcow2');
   const size = page.getByLabel('Larger disk, in GB');
+  await expect(size).toHaveAttribute('placeholder', /^0\.0\d{1,3}$/);
+  await size.fill('1.5');
+  await size.press('Tab');
+  await expect(page.getByText('Takes the full 1.5 GB.')).toBeVisible();
+  await page.getByLabel('Output format').selectOption('qcow2');
   await size.fill('0.00001');
   await size.press('Tab');
   await expect(page.getByRole('alert')).toContainText('A disk can only become larger.');

@@ -67,7 +67,7 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
         type="number"
         step="any"
         min=${virtualSize === undefined ? 0 : virtualSize / GB}
-        placeholder=${virtualSize === undefined ? nothing : virtualSize / GB}
+        placeholder=${virtualSize === undefined ? nothing : texts.diskSizeValue(virtualSize)}
         .value=${live(state.size === undefined ? '' : String(state.size / GB))}
         ?readonly=${state.choosingTarget}
         aria-invalid=${isWrong ? 'true' : nothing}
@@ -116,8 +116,8 @@ const placeFields = (state: Step<'ready'>, controls: Controls) => html`
 `;
 
 /** The text about the cost of `choice`. */
-function costOf(choice: Choice, { output, ...images }: Step<'ready'>, texts: AllTexts): string {
-  const virtualSize = knownSize(imagesIn(images));
+function costOf(choice: Choice, { output, size, ...images }: Step<'ready'>, texts: AllTexts): string {
+  const virtualSize = size ?? knownSize(imagesIn(images));
   if (output.compressed) return texts.compressedCost;
   if (virtualSize === undefined || output.outputSize === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice, virtualSize) : texts.downloadCost(choice, virtualSize);

@@ -208,6 +208,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     longName: [[304, 248]],
     otherExtension: [['.raw', '.vhd']],
     changedName: named,
+    diskSizeValue: bytes,
     pickedCost: costs.map((cost) => [cost, 22e12]),
     downloadCost: costs.map((cost) => [cost, 5e6]),
     folderChosen: named,
@@ -376,6 +377,7 @@ for (const [path, values, text] of [
     'Takes at least 5 MB, the size of its data.',
   ],
   ['pickedCost', [{ ...choice, space: 0, isGuess: true, atLeast: true }, 9e6], 'Only data takes space.'],
+  ['longCheckTitle', [1e6], 'At the end, the browser checks the file for under a minute'],
   ['pickedCost', [{ ...choice, space: 0 }, 9e6], 'Takes almost no space. About 1 min 30 s.'],
   [
     'pickedCost',

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { checkTime, unitsOf } from './wording.js';
 
 const { exactSize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+const german = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
 
 for (const [seconds, text] of [
   [0, '1 s'],
@@ -40,6 +41,15 @@ test.each([
   [140e9, 7, 32, 'minutes'],
   [8 * 2 ** 40, 7, 33, 'hours'],
   [1e14, 3, 16, 'days'],
+  [99_999_999e9, 9, 43, 'years'],
 ])('the browser checks %s bytes in %s to %s %s', (bytes, from, to, unit) => {
   expect(checkTime(bytes)).toEqual({ from, to, unit });
 });
+
+test.each([
+  [2 ** 28, '0,27'],
+  [1e9, '1'],
+  [2 ** 30, '1,1'],
+  [10 * 2 ** 30, '10,8'],
+  [2 ** 40, '1100'],
+])('%s bytes are at most %s GB', (bytes, gigabytes) => expect(german.gigabytes(bytes)).toBe(gigabytes));

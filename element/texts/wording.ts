@@ -8,15 +8,16 @@ const CHECKED = [3.3e8, 0.75e8] as const;
 
 /** Units of time, in seconds. */
 const CHECK_UNITS = [
+  [365 * 86_400, 'years'],
   [86_400, 'days'],
   [3600, 'hours'],
   [60, 'minutes'],
 ] as const;
 
-/** The time in which the browser checks a file of `bytes`: from so many days, hours or minutes to so many. */
-export function checkTime(bytes: number): { from: number; to: number; unit: 'days' | 'hours' | 'minutes' } {
+/** The time in which the browser checks a file of `bytes`. Up to a minute is from 1 to 1 minutes. */
+export function checkTime(bytes: number): { from: number; to: number; unit: (typeof CHECK_UNITS)[number][1] } {
   const [least, most] = [bytes / CHECKED[0], bytes / CHECKED[1]];
-  const [seconds, unit] = CHECK_UNITS.find(([seconds]) => most >= 2 * seconds) ?? CHECK_UNITS[2];
+  const [seconds, unit] = CHECK_UNITS.find(([seconds]) => most >= 2 * seconds) ?? CHECK_UNITS[3];
   return { from: Math.max(1, Math.floor(least / seconds)), to: Math.ceil(most / seconds), unit };
 }
 
@@ -49,6 +50,14 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
     return `${(value < 10 ? two : three).format(value)} ${units[unit]}`;
   }
 
+  /** Formats a number of bytes in GB, without the unit, and rounds it up: a disk of that size is not smaller. */
+  const gigabytes = (bytes: number): string =>
+    new Intl.NumberFormat(language, {
+      maximumSignificantDigits: bytes < 10e9 ? 2 : 3,
+      roundingMode: 'ceil',
+      useGrouping: false,
+    }).format(bytes / 1e9);
+
   /** Formats a number of bytes exactly: "65,536 bytes". For sizes that others must be a multiple of. */
   const exactSize = (bytes: number): string => `${new Intl.NumberFormat(language).format(bytes)} ${bytesName}`;
 
@@ -63,7 +72,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
     return rest > 0 && rest < 60 ? `${minutes} min ${rest} s` : `${rest === 60 ? minutes + 1 : minutes} min`;
   }
 
-  return { size, exactSize, duration };
+  return { size, exactSize, gigabytes, duration };
 }
 
 export type Units = ReturnType<typeof unitsOf>;

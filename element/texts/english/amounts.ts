@@ -5,7 +5,7 @@ import type { SaveMethod } from '../../types.texts-results.js';
 import { checkTime, LEAST_ROOM, unitsOf } from '../wording.js';
 
 export const units = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
-export const { size, exactSize, duration } = units;
+export const { size, exactSize, gigabytes, duration } = units;
 
 /** A part of a whole, rounded down: 100% only at the end. */
 export const percent = (share: number): string => `${Math.floor(share * 100)}%`;
@@ -41,6 +41,7 @@ export const timeValue = (seconds: number): string => (seconds < 1 ? 'less than 
 /** How long the browser checks a file of `bytes` in a folder. */
 export const checking = (bytes: number): string => {
   const { from, to, unit } = checkTime(bytes);
+  if (from === to) return roughly(0);
   return `${from} to ${to} ${unit}`;
 };
 

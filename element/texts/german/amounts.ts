@@ -4,7 +4,7 @@ import type { SaveCost } from '../../types.texts.js';
 import { checkTime, LEAST_ROOM, unitsOf } from '../wording.js';
 
 export const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
-export const { size, exactSize, duration } = units;
+export const { size, exactSize, gigabytes, duration } = units;
 
 /** A time that is only estimated. */
 export const roughly = (seconds: number): string => {
@@ -32,7 +32,8 @@ export const time = (cost: SaveCost): string =>
 /** How long the browser checks a file of `bytes` in a folder. */
 export const checking = (bytes: number): string => {
   const { from, to, unit } = checkTime(bytes);
-  return `${from} bis ${to} ${{ days: 'Tage', hours: 'Stunden', minutes: 'Minuten' }[unit]}`;
+  if (from === to) return roughly(0);
+  return `${from} bis ${to} ${{ years: 'Jahre', days: 'Tage', hours: 'Stunden', minutes: 'Minuten' }[unit]}`;
 };
 
 /** The beginning of a sentence: the private storage has less room than the disk needs. */

@@ -4,7 +4,19 @@ import { shownText } from 'decant';
 import type { AllTexts } from '../../types.texts.js';
 import { listOf } from '../sentences.js';
 import { clause, commaSeparated, firmwareName } from '../wording.js';
-import { about, checking, downloadCost, exactSize, holds, pickedCost, roughly, size, space, units } from './amounts.js';
+import {
+  about,
+  checking,
+  downloadCost,
+  exactSize,
+  gigabytes,
+  holds,
+  pickedCost,
+  roughly,
+  size,
+  space,
+  units,
+} from './amounts.js';
 import { germanMessages } from './messages.js';
 import { germanResults } from './results.js';
 import { INSTEAD } from './sentences.js';
@@ -271,6 +283,7 @@ export const german: AllTexts = {
   change: 'Ändern',
   saveHow: 'Speicherort',
   diskSizeField: 'Größere Platte, in GB',
+  diskSizeValue: gigabytes,
   verify: 'Prüfen',
   verifyHint: 'Liest das Ergebnis zurück und vergleicht es mit der Platte.',
   verifyNot: 'Eine Datei, die beim Konvertieren heruntergeladen wird, lässt sich nicht zurücklesen.',
