@@ -51,7 +51,7 @@ test(
       page,
       'see kinds.raw in your downloads',
       'see states.raw in your downloads',
-      'truncated.qcow2 The image is trunc',
+      'truncated.qcow2 The image is cut o',
     );
     await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
     await audit(page);
@@ -111,7 +111,7 @@ test('one of four images is truncated, and two have one name: no question, and t
     'disk.vdi saved as disk.vmdk in picked, ',
     'disk.vhdx saved as disk-1.vmdk in picked, ',
     'states.qcow2 saved as states.vmdk in picked, ',
-    'truncated.qcow2 The image is trunc',
+    'truncated.qcow2 The image is cut o',
   );
   await expect(page).toHaveTitle(/^3 of 4 converted/);
   await expect(page.getByRole('status')).toContainText('3 of 4 converted. Not converted: truncated.qcow2.');

@@ -33,6 +33,21 @@ test.each<[string, Fields, string]>([
   ],
   ['missing-file', { file: 'disk.vmdk' }, 'Also add disk.vmdk.'],
   ['descriptor-missing', {}, 'This is a part of a VMDK. Add its descriptor, a small .vmdk file, together with it.'],
+  ['empty', {}, 'The file is empty.'],
+  ['empty', { file: 'base.qcow2' }, 'base.qcow2: The file is empty.'],
+  [
+    'truncated',
+    { offset: 196_608, size: 20_000 },
+    'The image is cut off: its file ends too early, after 20 KB. Download or copy it again.',
+  ],
+  ['truncated', {}, 'The image is cut off: its file ends too early. Download or copy it again.'],
+  ['corrupt', { offset: 20 }, 'The image is damaged, at byte 20 of its file. Download or copy it again.'],
+  [
+    'other-format',
+    { file: 'report.pdf', format: 'qcow2' },
+    'report.pdf: This is not the right file: the image needs one in the format qcow2.',
+  ],
+  ['not-an-image', { file: 'report.pdf', format: 'pdf' }, 'report.pdf: This is not a disk image. Choose another file.'],
   ['state-format', { format: 'raw' }, 'Its format is not known.'],
   ['state-format', { format: 'raw', file: 'base.img' }, 'base.img: Its format is not known.'],
   ['out-of-memory', { disk: 'a.vmdk' }, 'a.vmdk: There was not enough memory. Close other tabs and programs.'],
@@ -44,7 +59,10 @@ test.each<[string, Fields, string]>([
 });
 
 test.each<[string, string, Fields]>([
-  ['another code', 'truncated', {}],
+  ['another code', 'encrypted', {}],
+  ['damage at an unknown place', 'corrupt', {}],
+  ['an image in another format', 'other-format', { format: 'qcow2' }],
+  ['a file that is not an image', 'not-an-image', { format: 'pdf' }],
   ['a missing field', 'later-part', {}],
   ['another format', 'format-not-read', { format: 'dmg' }],
 ])('the message of the package counts for %s', (_, code, fields) => {

@@ -1,6 +1,7 @@
 // English sentences, by the codes of docs/errors.md, in place of messages of the package that speak to programs: of options, of formats to
-// state, and of sizes in other units.
+// state, of structures in a file, and of sizes in other units.
 
+import type { Fields } from 'decant';
 import { bytes, name, type Sentences } from '../sentences.js';
 import type { Units } from '../wording.js';
 
@@ -12,7 +13,21 @@ export function englishErrors({ size }: Units): Sentences {
   const tooLarge = (output: string, most: number) =>
     `${output} at most ${size(most)}, and this disk is larger. ${OTHER_FORMAT}`;
 
+  /** About a file that belongs to the image. */
+  const ofCompanion =
+    (text: (fields: Fields) => string) =>
+    (fields: Fields): string | undefined =>
+      fields.file === undefined ? undefined : text(fields);
+
   return {
+    empty: 'The file is empty.',
+    truncated: ({ size: length }) =>
+      `The image is cut off: its file ends too early${typeof length === 'number' ? `, after ${size(length)}` : ''}. Download or copy it again.`,
+    corrupt: ({ offset }) => `The image is damaged, at byte ${name(offset)} of its file. Download or copy it again.`,
+    'other-format': ofCompanion(
+      ({ format }) => `This is not the right file: the image needs one in the format ${name(format)}.`,
+    ),
+    'not-an-image': ofCompanion(() => 'This is not a disk image. Choose another file.'),
     'state-format': 'Its format is not known.',
     'not-a-disk':
       'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512 bytes. If a disk is packed in it, unpack it first.',
