@@ -64,8 +64,11 @@ export interface AllTexts extends ResultTexts {
   openAddress: string;
   noAddress: string;
   trySample: string;
-  /** The conversion of the image `name` to a download was interrupted, at `share` if that is known. The finished part has `bytes`. */
-  interrupted: (name: string, bytes: number, share: number | undefined) => string;
+  /**
+   * The conversion of the image `name` to a download was interrupted, at `share` if that is known. The finished part has `bytes`.
+   * The image came from `link`, which is empty if it is not stored; `undefined` if the image came from a file, or from an unknown place.
+   */
+  interrupted: (name: string, bytes: number, share: number | undefined, link: string | undefined) => string;
   /** The button that discards the finished part. */
   discard: string;
   storageFreed: (bytes: number) => string;

@@ -162,6 +162,28 @@ test('a closed tab: the page says so, asks, resumes, and the disk is right', asy
   await firstScreen(context, []);
 });
 
+test('Resume opens the link again, and in a second tab says that the first one has resumed', async ({
+  context,
+}, testInfo) => {
+  await cutOff(context);
+  remote.sendUpTo(remote.size);
+  const [first, second] = [await context.newPage(), await context.newPage()];
+  for (const page of [first, second]) {
+    await page.goto('/');
+    await expect(page.locator('.left-card')).toContainText(`Resume opens its link again: ${remote.url}`);
+  }
+  await look(first, testInfo, 'card-of-link');
+  // Without what the closed tab had asked for.
+  remote.sent = 0;
+  const downloading = first.waitForEvent('download');
+  await first.getByRole('button', { name: /^Resume: / }).click();
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
+  expect(remote.sent).toBeLessThan(nearlyAll());
+  await second.getByRole('button', { name: /^Resume: / }).click();
+  await expect(second.getByText(/^\s*Another tab has resumed this download\./).first()).toBeVisible();
+  await firstScreen(context, []);
+});
+
 test('two tabs that resume: the second one says so', { tag: '@full' }, async ({ context }, testInfo) => {
   await cutOff(context);
   const [first, second] = [await begin(context), await begin(context)];

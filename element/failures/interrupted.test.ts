@@ -6,6 +6,7 @@ import { screenIn } from '../element.test-support.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remains } from '../steps/state.js';
 import { english } from '../texts/english/index.js';
+import { rememberLink } from './image-links.js';
 import { recall } from './interrupted.js';
 
 let stored: Leftover[] | Error;
@@ -46,13 +47,38 @@ test('downloads and files at picked places are listed, files of the page are not
   expect(await recalled(screen)).toMatchObject([
     {
       image: 'a.qcow2',
-      text: english.interrupted('a.qcow2', 1e9, 0.25),
-      resumable: { share: 0.25 },
+      text: english.interrupted('a.qcow2', 1e9, 0.25, undefined),
+      resumable: { share: 0.25, link: undefined },
       action: english.discard,
     },
-    { image: english.image, text: english.interrupted(english.image, 5e6, undefined), resumable: { share: undefined } },
+    {
+      image: english.image,
+      text: english.interrupted(english.image, 5e6, undefined, undefined),
+      resumable: { share: undefined },
+    },
     inFolder,
   ]);
+});
+
+test('a download of an image from a link states the link, until it is discarded', async () => {
+  const items = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => items.get(key),
+    setItem: (key: string, value: string) => items.set(key, value),
+  });
+  const { screen } = screenIn();
+  const link = 'https://a.org/a.qcow2';
+  rememberLink('a.qcow2', new URL(link));
+  rememberLink('b.qcow2', new URL(`${link}?token=1`));
+  stored = [part('a.qcow2', 1e9), part('b.qcow2', 1e9)];
+  const [first] = await recalled(screen);
+  expect(screen.at('empty')?.remains).toMatchObject([
+    { text: english.interrupted('a.qcow2', 1e9, undefined, link), resumable: { link } },
+    { text: english.interrupted('b.qcow2', 1e9, undefined, ''), resumable: { link: '' } },
+  ]);
+  await first!.remove();
+  expect(await recalled(screen)).toMatchObject([{ resumable: { link: undefined } }, { resumable: { link: '' } }]);
+  vi.unstubAllGlobals();
 });
 
 test('what is told once stays until the person goes on', async () => {

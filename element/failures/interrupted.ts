@@ -7,6 +7,7 @@ import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remains } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
+import { forgetLink, linkOf } from './image-links.js';
 import { remainsAtTargets } from './unfinished.js';
 
 /** How much of a disk is done after `done` of `total` bytes: never all of it, since its file is not complete. */
@@ -32,13 +33,15 @@ export async function recall(screen: Screen): Promise<void> {
 function storedLeftover({ image: name, size, guestDone, guestTotal, discard }: Leftover, texts: AllTexts): Remains {
   const image = name || texts.image;
   const share = guestTotal ? shareDone(guestDone, guestTotal) : undefined;
+  const link = name && linkOf(name);
   return {
     image,
-    text: texts.interrupted(image, size, share),
-    resumable: { share },
+    text: texts.interrupted(image, size, share, link),
+    resumable: { share, link },
     action: texts.discard,
     remove: async () => {
       await discard();
+      forgetLink(image);
       return texts.storageFreed(size);
     },
   };
@@ -53,7 +56,11 @@ function remainsCard(remains: Remains, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { text, image, resumable, action } = remains;
   const label = (button: string) => `${button}: ${shownText(image)}`;
-  const resume = (fallback: () => void) => controls.resume(fallback);
+  const pick = (fallback: () => void) => controls.resume(fallback);
+  const resume = ({ link }: NonNullable<Remains['resumable']>) =>
+    link === undefined
+      ? fileButton(texts.goOn, 'primary', false, pick, (files) => controls.takeToResume(files), label(texts.goOn))
+      : button(texts.goOn, () => controls.resumeLink(link), 'primary', label(texts.goOn));
   const bar = ({ share }: NonNullable<Remains['resumable']>) =>
     share === undefined
       ? nothing
@@ -63,7 +70,7 @@ function remainsCard(remains: Remains, controls: Controls): TemplateResult {
       <p>${spoken(text)}</p>
       ${resumable ? bar(resumable) : nothing}
       <div class="actions">
-        ${resumable ? fileButton(texts.goOn, 'primary', false, resume, (files) => controls.takeToResume(files), label(texts.goOn)) : nothing}
+        ${resumable ? resume(resumable) : nothing}
         ${button(action, () => controls.removeRemains(remains), '', label(action))}
       </div>
     </li>

@@ -3,6 +3,7 @@
 
 import { type AnyImage, type ConvertResult, DecantError, type Output, type Progress, shownText } from 'decant';
 import { fail, remediesAfter } from '../failures/failure.js';
+import { forgetLink, rememberLink } from '../failures/image-links.js';
 import { describeRemains, storedRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
 import type { Opening } from '../files/opening.js';
@@ -155,6 +156,7 @@ export class Conversion {
     this.ready.digest?.cancel?.();
     this.screen.send(this.#turn, 'conversionStarted', start);
     const release = guardWork();
+    this.#rememberLink();
     const remembered = rememberUnfinished(this.target, this.#imageName);
     // A page may be denied its database. Then the next visit does not mention the file.
     remembered.catch(() => {});
@@ -173,6 +175,14 @@ export class Conversion {
     }
   }
 
+  /** Remembers the link of the image, because only a download can be resumed later. */
+  #rememberLink(): void {
+    if (this.target.kind !== 'stored') return;
+    const link = this.#opening?.top.link;
+    if (link) rememberLink(this.#imageName, link.url);
+    else forgetLink(this.#imageName);
+  }
+
   async #convert(): Promise<void> {
     const { image, output: format } = this.ready;
     const ended = AbortSignal.any([this.#end.signal, this.#cancel.signal]);
@@ -184,6 +194,7 @@ export class Conversion {
     show();
     this.#ticking = setInterval(show, PROGRESS_INTERVAL);
     const result = await this.#write(output, signal, meter);
+    if (this.target.kind === 'stored') forgetLink(this.#imageName);
     // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
     if (!format.compressed && !this.#environment?.isRemote) learn(this.#method, result, meter.dataDone);
     this.screen.host.emit('decant-done', result);
@@ -309,6 +320,7 @@ export class Conversion {
     if (target.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
     if (this.#opening && target.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
     const rest = await storedRemains(target, error, isCancelled, this.#imageName);
+    if (target.kind === 'stored' && rest === 'nothing') forgetLink(this.#imageName);
     if (this.#end.signal.aborted) {
       // The element has left the page and shows nothing.
       screen.host.emit('decant-error', error);

@@ -40,6 +40,7 @@ import {
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  httpSource: async ({ pathname }: URL) => fileOf(pathname.slice(1)),
   targets: async () => [{ name: 'opfs', fits: true }],
   leftovers: async () => {
     if (stored instanceof Error) throw stored;
@@ -454,12 +455,45 @@ test('Resume with another file says so, and offers the image as any other', asyn
   await ready({ choosingTarget: false, asking: undefined });
 });
 
-test('an image of the name of an interrupted download asks whether to resume, if it is dropped', async () => {
-  stored = [
-    { kind: 'download', image: 'disk.qcow2', size: 5e6, guestDone: 2e6, guestTotal: 5e6, discard: async () => {} },
-  ];
+const LEFT: Leftover = {
+  kind: 'download',
+  image: 'disk.qcow2',
+  size: 5e6,
+  guestDone: 2e6,
+  guestTotal: 5e6,
+  discard: async () => {},
+};
+
+/** Shows the card of `LEFT` on the first screen. */
+async function showLeft(): Promise<void> {
+  stored = [LEFT];
   session.recall();
   await soon(() => expect(session.state).toMatchObject({ step: 'empty', remains: [{ resumable: { share: 0.4 } }] }));
+}
+
+test.each([
+  ['is there', [LEFT], english.notResumed('disk.qcow2')],
+  ['was taken by another tab', [], `${english.elsewhereTitle}. ${english.elsewhereHint}`],
+] as const)('Resume with the right name, while the part %s', async (_, left, text) => {
+  await showLeft();
+  stored = [...left];
+  await resume(kept(0));
+  await soon(() => expect(session.news).toBe(text));
+  await ready({ choosingTarget: false, asking: undefined });
+});
+
+test('Resume of an image from a link opens the link again, or lets the person enter it', async () => {
+  await showLeft();
+  session.resumeLink('');
+  expect(session.links.isEdited).toBe(true);
+  expect(session.state.step).toBe('empty');
+  images.set('disk.qcow2', imageOf({}, { savedProgress: async () => kept(2e6), convert }));
+  session.resumeLink('https://a.org/disk.qcow2');
+  expect((await converting()).options.resume).toBe(true);
+});
+
+test('an image of the name of an interrupted download asks whether to resume, if it is dropped', async () => {
+  await showLeft();
   const remains = kept(2e6);
   await open({ savedProgress: async () => remains });
   await ready({ way: 'download', asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });

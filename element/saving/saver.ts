@@ -1,6 +1,6 @@
 // Saves the disk of an image: asks for the target, then converts.
 
-import { DecantError, type OutputFormat, type SavedProgress } from 'decant';
+import { DecantError, leftovers, type OutputFormat, type SavedProgress } from 'decant';
 import { shareDone } from '../failures/interrupted.js';
 import { describeRemains } from '../failures/remains.js';
 import { isNamed, mayBeSame } from '../files/input-file.js';
@@ -17,6 +17,7 @@ import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Step, Target } from '../steps/state.js';
+import { sentence } from '../texts/wording.js';
 import { diskChange, fileLength, imagesIn, isTooSmall, takesHours, type Way } from '../ways/choices.js';
 import { quickFormat } from '../ways/destinations.js';
 import type { Chooser } from './chooser.js';
@@ -35,6 +36,13 @@ async function keptAmong(ready: Step<'ready'>): Promise<{ output: OutputFormat; 
   }
   return undefined;
 }
+
+/** Whether an interrupted download of the image called `name` is still there, and no other tab uses it. */
+const isLeft = (name: string | undefined): Promise<boolean> =>
+  leftovers().then(
+    (found) => found.some(({ image }) => image === name),
+    () => false,
+  );
 
 /** Whether the browser has refused a dialog because the person's last click is too long ago, as in the middle of a queue. */
 const needsClick = (thrown: unknown): boolean =>
@@ -108,15 +116,24 @@ export class Saver {
     if (isFree && !turn.aborted) await this.#convertTo({ kind: 'folder', folder, name, replaces: undefined });
   }
 
-  /** Resumes the interrupted download of the image, in whichever format it was, or asks whether to. Says so if there is none. */
-  async resume(atOnce: boolean): Promise<void> {
+  /**
+   * Resumes the interrupted download of the image, in whichever format it was, or asks whether to. Says so if there is none. `isListed`:
+   * the first screen has shown one of an image with this name.
+   */
+  async resume(atOnce: boolean, isListed: boolean): Promise<void> {
     const { ready } = this.chooser;
     if (!ready) return;
     const { turn } = this.screen;
     const found = await this.#whileChoosing(turn, () => keptAmong(ready));
     if (turn.aborted) return;
     if (!found) {
-      if (atOnce) this.screen.tell(this.screen.texts.notResumed(ready.label));
+      if (!atOnce) return;
+      const { texts } = this.screen;
+      const isGone = isListed && !(await isLeft(ready.image.info.name));
+      if (turn.aborted) return;
+      this.screen.tell(
+        isGone ? `${sentence(texts.elsewhereTitle)} ${texts.elsewhereHint}` : texts.notResumed(ready.label),
+      );
       return;
     }
     const { output, kept } = found;

@@ -44,8 +44,11 @@ export class Session implements Controls {
   isChanging = false;
   values: Readonly<Record<string, string>> = {};
   isChoosingSnapshot = false;
-  /** When an image is open: resumes its conversion `at once`, or asks whether to, if the image has one of these names. */
-  #resuming: 'at once' | string[] = [];
+  /**
+   * The images of interrupted conversions that the first screen has listed: when one of them is open, asks whether to resume it. With
+   * `atOnce`, any image is resumed without asking.
+   */
+  #resuming: { images: string[]; atOnce: boolean } = { images: [], atOnce: false };
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
@@ -145,9 +148,9 @@ export class Session implements Controls {
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
   takeFrom(name: string, find: () => Promise<InputFile[]>): void {
-    const remains = this.#screen.at('empty')?.remains ?? [];
-    if (this.#resuming !== 'at once')
-      this.#resuming = remains.flatMap(({ resumable, image }) => (resumable ? image : []));
+    const first = this.#screen.at('empty');
+    if (first)
+      this.#resuming.images = (first.remains ?? []).flatMap(({ resumable, image }) => (resumable ? image : []));
     this.#step(() => this.#intake.takeFrom(name, find));
   }
 
@@ -166,13 +169,21 @@ export class Session implements Controls {
 
   resume(fallback: () => void): void {
     this.#pick(fallback, () => {
-      this.#resuming = 'at once';
+      this.#resuming.atOnce = true;
     });
   }
 
   takeToResume(files: Iterable<File>): void {
-    this.#resuming = 'at once';
+    this.#resuming.atOnce = true;
     this.takePlain(files);
+  }
+
+  resumeLink(link: string): void {
+    if (link === '') this.links.edit();
+    else {
+      this.#resuming.atOnce = true;
+      this.links.take(link);
+    }
   }
 
   /** Opens the browser's dialog for files, and takes them. Calls `picked` before, or `fallback` if there is no dialog. */
@@ -220,7 +231,7 @@ export class Session implements Controls {
 
   #leave(): void {
     this.#batch.end();
-    this.#resuming = [];
+    this.#resuming = { images: [], atOnce: false };
     if (['choice', 'conversion'].includes(this.#screen.phase) || this.#screen.at('done')) this.links.forget();
     this.queue.begin();
     this.#screen.news = '';
@@ -362,7 +373,7 @@ export class Session implements Controls {
 
   convert(way?: Way): void {
     // The person did not wait to be asked whether to resume.
-    this.#resuming = [];
+    this.#resuming = { images: [], atOnce: false };
     this.#step(() => this.#saver.convert(way));
   }
 
@@ -373,7 +384,7 @@ export class Session implements Controls {
   convertAll(): void {
     const ready = this.#screen.at('ready');
     if (!ready?.way) return;
-    this.#resuming = [];
+    this.#resuming = { images: [], atOnce: false };
     this.#step(async () => this.#batch.begin(ready));
   }
 
@@ -469,10 +480,10 @@ export class Session implements Controls {
 
   /** Resumes the conversion of the image that is open, if it is one that was interrupted. */
   async #resume(): Promise<void> {
-    const [resuming, { ready }] = [this.#resuming, this.chooser];
+    const [{ images, atOnce }, { ready }] = [this.#resuming, this.chooser];
     if (!ready) return;
-    this.#resuming = [];
-    const atOnce = resuming === 'at once';
-    if (atOnce || resuming.includes(ready.image.info.name ?? '')) await this.#saver.resume(atOnce);
+    this.#resuming = { images: [], atOnce: false };
+    const isListed = images.includes(ready.image.info.name ?? '');
+    if (atOnce || isListed) await this.#saver.resume(atOnce, isListed);
   }
 }

@@ -88,6 +88,8 @@ export interface Controls {
   resume(fallback: () => void): void;
   /** Takes the files of an `<input>`, and resumes the interrupted conversion of the image among them. */
   takeToResume(files: Iterable<File>): void;
+  /** Resumes the interrupted conversion of the image at `link`. If it is empty, lets the person enter the link. */
+  resumeLink(link: string): void;
   /** Removes the remains of an interrupted conversion, and reports it. */
   removeRemains(remains: Remains): void;
 

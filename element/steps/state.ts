@@ -116,8 +116,11 @@ export interface Remains {
   /** The name of the image. */
   image: string;
   text: string;
-  /** For a conversion that can be resumed: how much of the disk is done, 0 to 1, if that is known. */
-  resumable?: { share: number | undefined };
+  /**
+   * For a conversion that can be resumed: how much of the disk is done, 0 to 1, if that is known, and the link of the image: empty if
+   * the link is not stored, `undefined` if none is known.
+   */
+  resumable?: { share: number | undefined; link: string | undefined };
   /** Whether it is listed on the first screen once, until the person goes on. */
   isToldOnce?: boolean;
   /** Says what `remove` does. */

@@ -66,8 +66,9 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     dropToAnswer: named,
     opening: named,
     interrupted: [
-      [name, 5e6, 0.4],
-      [name, 5e6, undefined],
+      [name, 5e6, 0.4, undefined],
+      [name, 5e6, undefined, ''],
+      [name, 5e6, 0.4, name],
     ],
     notResumed: [[name]],
     storageFreed: bytes,

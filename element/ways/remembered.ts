@@ -1,6 +1,6 @@
-// What is kept for the next visit, in `localStorage`: what the person has chosen last, and the rates of the browser.
+// What is kept for the next visit, in `localStorage`: what the person has chosen last, the rates of the browser, and links.
 
-export type Remembered = 'place' | 'way' | 'rates' | 'probed';
+export type Remembered = 'place' | 'way' | 'rates' | 'probed' | 'links';
 
 const keyOf = (what: Remembered): string => `decant.${what}`;
 

@@ -24,6 +24,13 @@ import { englishErrors, englishNotices } from './sentences.js';
 /** What a file is to the image. */
 const role = (name: string): string => (name === 'extent' ? 'other part' : name);
 
+/** Says how to resume the conversion of an image from `link`. */
+function resuming(link: string | undefined): string {
+  if (link === undefined) return 'To resume, open the same file or link again.';
+  if (link === '') return 'Its image came from a link. To resume, enter the same link again.';
+  return `Resume opens its link again: ${shownText(link)}`;
+}
+
 /** Codes whose sentence names the file in the field `file`. */
 const OF_FILE = ['ambiguous-file', 'missing-file'];
 
@@ -57,8 +64,8 @@ export const english: AllTexts = {
   openAddress: 'Open',
   noAddress: 'Enter a link that begins with https:// or http://.',
   trySample: 'Try a sample',
-  interrupted: (name, bytes, share) =>
-    `The conversion of ${shownText(name)} was interrupted${share === undefined ? '' : ` at ${percent(share)}`}. It takes ${size(bytes)} of this browser's storage. To resume, open the same file or link again.`,
+  interrupted: (name, bytes, share, link) =>
+    `The conversion of ${shownText(name)} was interrupted${share === undefined ? '' : ` at ${percent(share)}`}. It takes ${size(bytes)} of this browser's storage. ${resuming(link)}`,
   discard: 'Discard',
   storageFreed: (bytes) => `${size(bytes)} of this browser's storage are free again.`,
   notResumed: (name) => `Nothing can be resumed for ${shownText(name)}: it has changed, or it is another file.`,

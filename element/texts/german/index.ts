@@ -47,6 +47,13 @@ const role = (name: string): string => ROLES[name] ?? name;
 
 const list = (names: readonly string[]): string => listOf(names, (more) => `und ${more} weitere`);
 
+/** Says how to resume the conversion of an image from `link`. */
+function resuming(link: string | undefined): string {
+  if (link === undefined) return 'Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.';
+  if (link === '') return 'Ihr Abbild kam von einem Link. Um fortzufahren, geben Sie denselben Link noch einmal ein.';
+  return `„Fortsetzen“ öffnet seinen Link noch einmal: ${shownText(link)}`;
+}
+
 export const german: AllTexts = {
   size,
   ...germanMessages(units),
@@ -68,8 +75,8 @@ export const german: AllTexts = {
   openAddress: 'Öffnen',
   noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
   trySample: 'Beispiel ausprobieren',
-  interrupted: (name, bytes, share) =>
-    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.share(share)} `}unterbrochen. Sie belegt ${size(bytes)} im Speicher dieses Browsers. Um fortzufahren, öffnen Sie dieselbe Datei oder denselben Link noch einmal.`,
+  interrupted: (name, bytes, share, link) =>
+    `Die Konvertierung von ${shownText(name)} wurde ${share === undefined ? '' : `bei ${german.share(share)} `}unterbrochen. Sie belegt ${size(bytes)} im Speicher dieses Browsers. ${resuming(link)}`,
   discard: 'Verwerfen',
   storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
   notResumed: (name) =>
