@@ -1,6 +1,13 @@
 // A session that saves disks, with conversions and dialogs that a test settles. The test file must mock `open` and `targets`.
 
-import { type ConvertOptions, type ConvertResult, DecantError, type DiskImage, type Output } from 'decant';
+import {
+  type ConvertOptions,
+  type ConvertResult,
+  DecantError,
+  type DiskImage,
+  type Output,
+  type SavedProgress,
+} from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { fileOf, Held, imageOf, images, inputNamed, PAGE, screenIn, soon, stepOf } from '../element.test-support.js';
 import { Session } from '../session/session.js';
@@ -76,3 +83,9 @@ export const cancelledBy = (signal: AbortSignal | undefined) =>
   });
 
 export const there = fileOf('disk.raw', 'what was there');
+
+/** An interrupted download: `guestDone` bytes of five million. */
+export function kept(guestDone: number): SavedProgress & { discard: ReturnType<typeof vi.fn> } {
+  const remains = { guestDone, discard: vi.fn(async () => Object.assign(remains, { guestDone: 0 })) };
+  return remains as unknown as SavedProgress & { discard: ReturnType<typeof vi.fn> };
+}
