@@ -230,6 +230,9 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
       await convert(page);
       await page.getByRole('button', { name: 'Replace it' }).click();
       await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
+      // The browser does not say how far it is.
+      await expect(page.locator('.numbers')).toHaveText('');
+      await expect(page.locator('progress')).not.toHaveAttribute('value');
       await page.getByRole('button', { name: 'Cancel' }).click();
       await expect(page.getByText('the file will be complete').first()).toBeVisible();
       await complete();

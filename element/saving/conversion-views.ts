@@ -7,6 +7,7 @@ import { overallHead, overallView } from '../queue/queue-view.js';
 import {
   canLeaveToBrowser,
   finishingHint,
+  numbersOf,
   savingText,
   standstill,
   verifiedText,
@@ -25,16 +26,16 @@ import { digestView } from './digest.js';
 
 export function convertingView(state: Step<'converting'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { share, secondsLeft, speed, phase, target, cancelling } = state;
+  const { target, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
-  const left = secondsLeft === undefined ? (phase === 'finishing' ? texts.leftUnknown : '') : texts.left(secondsLeft);
+  const [share, left, speed] = numbersOf(state, texts);
   const place = placeToBe(target, texts);
   const body = html`
     <p class="made more"><strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}</p>
     <p class="numbers">
-      <strong>${share > 0 ? texts.share(share) : ''}</strong>
+      <strong>${share}</strong>
       <span>${left}</span>
-      <span>${speed === undefined ? '' : texts.speed(speed, methodOf(target))}</span>
+      <span>${speed}</span>
     </p>
     ${waitingView(controls) ?? (stands ? noticeView(stands) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>

@@ -4,7 +4,7 @@ import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
 import { english } from '../texts/english/index.js';
-import { announcement, canLeaveToBrowser, finishingHint, windowTitle } from './announcement.js';
+import { announcement, canLeaveToBrowser, finishingHint, numbersOf, windowTitle } from './announcement.js';
 import type { State, Step, Target } from './state.js';
 
 const folder = folderHandle('picked', {});
@@ -104,31 +104,32 @@ for (const [what, state, said, title] of [
     '25% disk.qcow2',
   ],
   ['finishing', converting({ phase: 'finishing' }), 'Finishing disk.qcow2', '25% disk.qcow2'],
-  ['a cancel', converting({ cancelling: true }), stopping, '25% disk.qcow2'],
+  [
+    'the check of a file',
+    converting({ phase: 'finishing', target: target('folder') }),
+    'Finishing disk.qcow2',
+    'Finishing disk.qcow2',
+  ],
+  ['a cancel', converting({ cancelling: true }), stopping, stopping],
   [
     'a cancel while a new file is finished',
     converting({ cancelling: true, phase: 'finishing', target: target('folder') }),
     `${stopping}. ${english.cancelWaits}`,
-    '25% disk.qcow2',
+    stopping,
   ],
   [
     'a cancel while a file is replaced',
     converting({ cancelling: true, phase: 'finishing', target: target('folder', fileOf('disk.raw')) }),
     `${stopping}. ${english.cancelTooLate}`,
-    '25% disk.qcow2',
+    stopping,
   ],
   [
     'a cancel while the file of the dialog is finished',
     converting({ cancelling: true, phase: 'finishing', target: target('dialog') }),
     `${stopping}. ${english.cancelTooLate}`,
-    '25% disk.qcow2',
-  ],
-  [
-    'a cancel while a download is finished',
-    converting({ cancelling: true, phase: 'finishing' }),
     stopping,
-    '25% disk.qcow2',
   ],
+  ['a cancel while a download is finished', converting({ cancelling: true, phase: 'finishing' }), stopping, stopping],
   ['a file in a folder', done('folder'), 'Done. disk.raw is in the folder picked.', 'Done: disk.raw'],
   ['a file at a picked place', done('dialog'), 'Done. disk.raw was saved in the place you picked.', 'Done: disk.raw'],
   [
@@ -217,6 +218,30 @@ test('a server that keeps the opening waiting is announced once, and its end', (
   expect(said).toEqual([waits, waits, 'Reading disk']);
   expect(waiting.map((waiting) => announcement(ready(false), english, waiting))).toEqual([waits, waits, '']);
   expect(announcement(ready(true), english, waiting[0])).toBe(english.picking);
+});
+
+const server = { host: 'example.org', attempt: 1 };
+test.each([
+  ['while it converts', {}, ['25%', 'about 9 s left', '100 MB/s of data']],
+  ['at the beginning', { share: 0, secondsLeft: undefined, speed: undefined }, ['', '', '']],
+  ['while nothing moves', { stalled: 30, secondsLeft: undefined, speed: undefined }, ['25%', '', '']],
+  [
+    'while a file is read back',
+    { phase: 'verifying', target: target('folder') },
+    ['25%', 'about 9 s left', '100 MB/s of data'],
+  ],
+  [
+    'while a download is completed',
+    { phase: 'finishing', secondsLeft: undefined },
+    ['25%', 'nearly done', '100 MB/s of data'],
+  ],
+  ['while the browser checks a file in a folder', { phase: 'finishing', target: target('folder') }, ['', '', '']],
+  ['while the browser checks a file of the dialog', { phase: 'finishing', target: target('dialog') }, ['', '', '']],
+  ['while a download that is completed waits for a server', { phase: 'finishing', waiting: server }, ['', '', '']],
+  ['while a server is silent at the end', { phase: 'finishing', silence: 5 }, ['', '', '']],
+  ['after a cancel', { cancelling: true }, ['', '', '']],
+] as const)('only numbers that are known are shown: %s', (_, more, expected) => {
+  expect(numbersOf(converting(more) as Step<'converting'>, english)).toEqual(expected);
 });
 
 const file = fileOf('disk.raw');

@@ -31,6 +31,25 @@ export function standstill(state: Step<'converting'>, texts: AllTexts): [text: s
   return undefined;
 }
 
+/**
+ * The share that is done: 0 to 1. `undefined` where nobody knows it: after a cancel, while the browser checks a file, and while a file is
+ * completed that waits for a server.
+ */
+export function knownShare(state: Step<'converting'>): number | undefined {
+  const { phase, target, share, cancelling, waiting } = state;
+  const isUnknown = methodOf(target) === 'picked' || waiting !== undefined || isSilent(state);
+  return cancelling || (phase === 'finishing' && isUnknown) ? undefined : share;
+}
+
+/** The numbers of a conversion, each empty if it is not known: the share that is done, the time left, the speed. */
+export function numbersOf(state: Step<'converting'>, texts: AllTexts): [share: string, left: string, speed: string] {
+  const { phase, target, secondsLeft, speed } = state;
+  const share = knownShare(state);
+  if (share === undefined) return ['', '', ''];
+  const left = secondsLeft === undefined ? (phase === 'finishing' ? texts.leftUnknown : '') : texts.left(secondsLeft);
+  return [share > 0 ? texts.share(share) : '', left, speed === undefined ? '' : texts.speed(speed, methodOf(target))];
+}
+
 export const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
@@ -112,8 +131,10 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting, o
 export function windowTitle(state: State, texts: AllTexts, overall?: Overall): string | undefined {
   if (overall) return texts.allDone(overall.done, overall.all);
   switch (state.step) {
-    case 'converting':
-      return `${texts.share(state.share)} ${shownText(state.name)}`;
+    case 'converting': {
+      const share = knownShare(state);
+      return share === undefined ? workTitle(state, texts) : `${texts.share(share)} ${shownText(state.name)}`;
+    }
     case 'done':
       return `${doneTitle(state, texts)}: ${shownText(state.target.name)}`;
     case 'failed':

@@ -4,7 +4,7 @@ import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView, type Scene } from '../picture/picture-view.js';
 import type { AllTexts } from '../types.texts.js';
-import { workTitle } from './announcement.js';
+import { knownShare, workTitle } from './announcement.js';
 import type { State } from './state.js';
 
 /** What the picture shows in a step. */
@@ -19,7 +19,12 @@ export function sceneOf(state: State, texts: AllTexts): Scene {
     case 'ready':
       return state.survey;
     case 'converting':
-      return { picture: state.picture, contents: state.contents, work: workTitle(state, texts), share: state.share };
+      return {
+        picture: state.picture,
+        contents: state.contents,
+        work: workTitle(state, texts),
+        share: knownShare(state),
+      };
     case 'done':
       return { picture: state.picture, contents: state.contents, share: 1 };
     default:
