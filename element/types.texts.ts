@@ -385,9 +385,9 @@ export interface AllTexts extends ResultTexts {
   insecure: string;
   otherTab: string;
   convert: string;
-  /** Describes the disabled button `convert` while no way is selected. */
+  /** In place of `toWay` until a way is proposed; also describes the disabled button `convert`. */
   noWay: string;
-  /** The same, if the person must choose a way; also shown after the reason why the selected way has become impossible. */
+  /** Describes that button if the person must choose a way; also shown after the reason why the selected way has become impossible. */
   chooseWay: string;
   /** A dialog of the browser is open. */
   picking: string;

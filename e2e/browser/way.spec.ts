@@ -142,3 +142,24 @@ test('a disk becomes larger, never smaller', async ({ page }, testInfo) => {
   // In whole sectors.
   expect(JSON.parse(qemuImg('info', '--output=json', path))['virtual-size']).toBe(1_500_000_256);
 });
+
+test('nothing moves when it is known how to save the disk', async ({ page }) => {
+  await page.addInitScript(() => {
+    const answered = new Promise<void>((resolve) => Object.assign(window, { answer: resolve }));
+    const { getDirectory } = StorageManager.prototype;
+    StorageManager.prototype.getDirectory = async function () {
+      await answered;
+      return getDirectory.call(this);
+    };
+  });
+  await page.goto('/');
+  await choose(page, images.states());
+  const button = page.getByRole('button', { name: 'Convert', exact: true });
+  await expect(page.getByText('checking where to save it')).toBeVisible();
+  await expect(button).toHaveAccessibleDescription('checking where to save it');
+  const before = await button.boundingBox();
+  await page.evaluate(() => (window as unknown as { answer: () => void }).answer());
+  await expect(page.locator('.made')).toContainText('to your downloads');
+  expect(await button.boundingBox()).toEqual(before);
+  await expect(page.getByLabel('File name')).toHaveCount(0);
+});

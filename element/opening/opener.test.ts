@@ -107,10 +107,27 @@ test('until the browser is known nothing is proposed, but the person can choose'
   await open();
   expect(ready()).toMatchObject({ way: undefined, isSettled: false });
   await vi.advanceTimersByTimeAsync(2000);
-  expect(ready()).toMatchObject({ way: undefined, isSettled: true, choices: [{}, { obstacle: english.finding }] });
+  expect(ready()).toMatchObject({ way: undefined, isSettled: false, choices: [{}, { obstacle: english.finding }] });
+  // The choices do not open by themselves while a proposal may come.
+  expect(session.chooser.isChanging).toBe(false);
   fits.resolve(true);
   await vi.advanceTimersByTimeAsync(0);
   expect(ready().way).toBe('download');
+});
+
+test('the choices open if the person must choose, and close only by the person', async () => {
+  await open();
+  session.chooser.rename('a/b.raw');
+  expect(session.chooser.isChanging).toBe(true);
+  session.chooser.rename('ab.raw');
+  expect([ready().nameProblem, session.chooser.isChanging]).toEqual([undefined, true]);
+  session.chooser.openChange(false);
+  expect(session.chooser.isChanging).toBe(false);
+  session.chooser.rename('a/b.raw');
+  expect(session.chooser.isChanging).toBe(true);
+  session.reset();
+  await open();
+  expect(session.chooser.isChanging).toBe(false);
 });
 
 test('what was measured in this browser changes no proposal', async () => {

@@ -24,6 +24,7 @@ import {
 import { type Destination, destinationsOf, formatsOf, lastFirst, proposed } from '../ways/destinations.js';
 import { type Environment, explore, newEnvironment } from '../ways/environment.js';
 import { remember, remembered } from '../ways/remembered.js';
+import { mustChange } from './ready-view.js';
 import { beginSurvey, readContents, readMaps } from './survey.js';
 import { keptDownload } from './target.js';
 
@@ -65,6 +66,10 @@ export class Chooser implements SaveChoices {
   #search: { turn: AbortSignal; key: string; found: Promise<SavedProgress | undefined> } | undefined;
   #destinations: Destination[] = [];
   #placesProblem: string | undefined;
+  /** Whether the person has opened the section "Change"; kept for the next image. */
+  #isChanging = false;
+  /** The turn in which that section has opened by itself. */
+  #opened: AbortSignal | undefined;
 
   constructor(
     private readonly screen: Screen,
@@ -211,6 +216,22 @@ export class Chooser implements SaveChoices {
   refuseName(turn: AbortSignal, nameProblem: NameProblem): void {
     const { nameRefusals = 0 } = this.screen.at('ready') ?? {};
     this.change(turn, { nameProblem, nameRefusals: nameRefusals + 1 });
+  }
+
+  get isChanging(): boolean {
+    return this.#isChanging || this.#opened === this.screen.turn;
+  }
+
+  openChange(isChanging: boolean): void {
+    this.#isChanging = isChanging;
+    this.#opened = undefined;
+    this.screen.refresh();
+  }
+
+  /** Opens the section "Change" if the person must change something. Then it stays open until the person closes it or leaves the image. */
+  openIfNecessary(): void {
+    const ready = this.screen.at('ready');
+    if (ready && mustChange(ready)) this.#opened = this.screen.turn;
   }
 
   listPlaces(isListed: boolean): void {

@@ -60,12 +60,19 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
 const hasFit = ({ image, destination }: Step<'ready'>, { opening, isSalvage }: Controls): boolean =>
   destination !== undefined && !opening?.snapshot && !isSalvage && fits(image, destination);
 
-/** Why the person cannot convert now. */
+/** Whether the browser is still asked for a way to save the disk. */
+const isWaiting = ({ way, lostWay, isSettled }: Step<'ready'>): boolean => !way && !lostWay && !isSettled;
+
+/** What the person must do before converting. */
 function obstacleOf(state: Step<'ready'>, texts: AllTexts): string | undefined {
   if (state.picking) return texts.picking;
-  if (state.way || !state.choices.some(({ obstacle }) => obstacle === undefined)) return undefined;
-  return state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
+  if (state.way || isWaiting(state) || !state.choices.some(({ obstacle }) => obstacle === undefined)) return undefined;
+  return texts.chooseWay;
 }
+
+/** Whether the person must change something before converting: the section "Change" opens. */
+export const mustChange = (state: Step<'ready'>): boolean =>
+  state.nameProblem !== undefined || isTooSmall(state) || (!state.way && !isWaiting(state));
 
 /** The buttons, the one for most images first. */
 function convertButtons(state: Step<'ready'>, why: string | undefined, controls: Controls): TemplateResult[] {
@@ -91,7 +98,7 @@ function convertButtons(state: Step<'ready'>, why: string | undefined, controls:
           html`<button class=${all} part=${`button ${all}`} aria-disabled=${cannot} @click=${() => controls.convertAll()}>${isOneOfDisks ? texts.convertDisks(waiting + 1) : texts.convertAll(waiting + 1)}</button>`,
         ]
       : []),
-    html`<button class=${one} part=${`button ${one}`} data-convert aria-disabled=${cannot} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${name}</button>`,
+    html`<button class=${one} part=${`button ${one}`} data-convert aria-disabled=${cannot} aria-describedby=${why || isWaiting(state) ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${name}</button>`,
     ...(joinable > 0 && !joins ? [joinButton(joinable, state, controls)] : []),
   ];
 }
@@ -129,15 +136,16 @@ function lineOf(state: Step<'ready'>, texts: AllTexts): string {
   return [disks, what, time, placeOf(state, texts)].filter(Boolean).join(', ');
 }
 
-/** How the file is made, and the choices that replace the proposals. Open if the person must choose. */
+/** How the file is made, and the choices that replace the proposals. */
 function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  const isWrong = state.nameProblem !== undefined || isTooSmall(state);
-  const must = isWrong || (!state.way && (state.isSettled || state.lostWay !== undefined));
-  const isOpen = must || controls.isChanging;
-  const toggle = html`<span class=${must ? '' : 'more'}> · <button class="link" part="button link" aria-expanded=${isOpen ? 'true' : 'false'} @click=${() => controls.change(!controls.isChanging)}>${texts.change}</button></span>`;
+  const { texts, chooser } = controls;
+  const { isChanging } = chooser;
+  const style = mustChange(state) ? '' : 'more';
+  const toggle = html`<span class=${style}> · <button class="link" part="button link" aria-expanded=${isChanging ? 'true' : 'false'} @click=${() => chooser.openChange(!isChanging)}>${texts.change}</button></span>`;
+  // In the place of the way that will be proposed, so that nothing moves.
+  const waiting = isWaiting(state) && !state.picking ? html`, <span id="why">${texts.noWay}</span>` : nothing;
   return html`
-    <p class="quiet">${lineOf(state, texts)}${toggle}</p>
-    ${isOpen ? html`<div class=${must ? '' : 'more opened'} ${controls.isChanging ? openedInSight : nothing}>${changeFields(state, controls)}</div>` : nothing}
+    <p class="quiet">${lineOf(state, texts)}${waiting}${toggle}</p>
+    ${isChanging ? html`<div class=${`opened ${style}`} ${style === '' ? nothing : openedInSight}>${changeFields(state, controls)}</div>` : nothing}
   `;
 }

@@ -41,7 +41,6 @@ export class Session implements Controls {
   readonly #saver: Saver;
   readonly #intake: Intake;
   readonly #batch: Batch;
-  isChanging = false;
   values: Readonly<Record<string, string>> = {};
   isChoosingSnapshot = false;
   /**
@@ -52,7 +51,10 @@ export class Session implements Controls {
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
-    this.#screen = new Screen(host, changed);
+    this.#screen = new Screen(host, () => {
+      this.chooser.openIfNecessary();
+      changed();
+    });
     this.chooser = new Chooser(this.#screen, this.queue);
     this.#opener = new Opener(this.#screen, this.queue, this.chooser);
     this.#saver = new Saver(this.#screen, this.queue, this.chooser);
@@ -156,11 +158,6 @@ export class Session implements Controls {
 
   takePlain(files: Iterable<File>): void {
     this.take(plain(files));
-  }
-
-  change(isChanging: boolean): void {
-    this.isChanging = isChanging;
-    this.#screen.refresh();
   }
 
   choose(fallback: () => void): void {

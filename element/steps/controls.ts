@@ -24,6 +24,10 @@ export interface LinkFields {
 
 /** The choices before a conversion. */
 export interface SaveChoices {
+  /** Whether the section "Change" is open. */
+  readonly isChanging: boolean;
+  /** Opens or closes the section "Change". */
+  openChange(isChanging: boolean): void;
   /** Whether the person has opened or closed the list of all places. */
   readonly listsPlaces: boolean | undefined;
   listPlaces(isListed: boolean): void;
@@ -71,11 +75,7 @@ export interface Controls {
   readonly isChoosingSnapshot: boolean;
   /** The person's values for placeholders in commands. They stay for the next image. */
   readonly values: Readonly<Record<string, string>>;
-  /** Whether the section "Change" is open. */
-  readonly isChanging: boolean;
 
-  /** Opens or closes the section "Change". */
-  change(isChanging: boolean): void;
   /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
   choose(fallback: () => void): void;
   /** Opens the browser's dialog for the file that `need` asks for. Calls `fallback` if there is none. */

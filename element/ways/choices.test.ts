@@ -314,7 +314,7 @@ const proposed = { way: 'download', reason: undefined };
 
 // (case, choices, selection, whether the browser is known, expected)
 for (const [what, choices, selection, isKnown, expected] of [
-  ['nothing before the browser is known', [ofFolder, ofDownload], {}, false, { way: undefined }],
+  ['nothing before the browser is known', [ofFolder, ofDownload], {}, false, { way: undefined, isSettled: false }],
   ['a proposal then', [ofFolder, ofDownload], {}, true, proposed],
   ['a proposal that is corrected', [ofFolder, ofDownload], folder, true, proposed],
   ['a proposal that is held', [ofFolder, ofDownload], { ...folder, isHeld: true }, true, folder],

@@ -72,7 +72,7 @@ export interface Selection extends Proposal {
   isChosen: boolean;
   /** Whether the focus is, or was, on Convert: then no proposal changes. */
   isHeld: boolean;
-  /** Whether the person need not wait for a proposal any longer. */
+  /** Whether no proposal will come any more. */
   isSettled: boolean;
 }
 
@@ -265,7 +265,7 @@ export function selectWay(
   isKnown: boolean,
   proposal: () => Proposal,
 ): Pick<Selection, 'way' | 'reason' | 'lostWay' | 'isSettled'> {
-  const isSettled = isDue || choices.length === 1;
+  const isSettled = isKnown && (isDue || choices.length === 1);
   const selected = selection?.way ?? selection?.lostWay;
   if (selection && selected && (selection.isChosen || selection.isHeld)) {
     const isPossible = choices.some(({ way, obstacle }) => way === selected && obstacle === undefined);

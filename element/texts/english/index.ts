@@ -330,7 +330,7 @@ export const english: AllTexts = {
   insecure: 'Browsers let a page save files only over https or on localhost.',
   otherTab: 'Another tab is converting too: both are slower.',
   convert: 'Convert',
-  noWay: 'Checking where to save it.',
+  noWay: 'checking where to save it',
   chooseWay: 'Choose where to save it.',
   picking: "Pick a place in the browser's dialog.",
 

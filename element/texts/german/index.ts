@@ -346,7 +346,7 @@ export const german: AllTexts = {
   insecure: 'Browser lassen eine Seite nur über https oder auf localhost Dateien speichern.',
   otherTab: 'Auch ein anderer Tab konvertiert: beide sind langsamer.',
   convert: 'Konvertieren',
-  noWay: 'Der Speicherort wird geprüft.',
+  noWay: 'der Speicherort wird geprüft',
   chooseWay: 'Wählen Sie einen Speicherort.',
   picking: 'Wählen Sie im Dialog des Browsers einen Ort.',
 
