@@ -266,12 +266,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#paintPicture();
   }
 
-  /** Fades in what is new in a step; the picture stays. */
+  /** Fades in what is new in a step; the picture stays. From one image to the next, all stays. */
   #showStep(): void {
     const { step } = this.#session.state;
     if (step === this.#step) return;
     this.#step = step;
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    if (this.#session.isContinuing || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     for (const part of this.renderRoot.querySelectorAll('.head, .below, .drop'))
       part.animate({ opacity: [0, 1] }, { duration: STEP_TIME, easing: 'ease-out' });
   }

@@ -21,6 +21,23 @@ async function expectQueue(page: Page, ...texts: string[]): Promise<void> {
   await expect(rows).toHaveCount(texts.length);
 }
 
+/** Notes the height of the card, and whether places are shown, whenever something is rendered after the first conversion has begun. */
+async function watchFrames(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(() => {
+    const frames: string[] = [];
+    Object.assign(window, { frames });
+    const root = document.querySelector('decant-converter')!.shadowRoot!;
+    new MutationObserver(() => {
+      const title = root.querySelector<HTMLElement>('[data-heading]')?.dataset.heading ?? '';
+      const isWork = /^(Converting|Reading|Finishing) /.test(title);
+      if (frames.length === 0 && !title.startsWith('Converting ')) return;
+      const height = Math.round(root.querySelector('.card')!.getBoundingClientRect().height);
+      frames.push(isWork ? `work ${height}` : root.querySelector('.tile') ? 'places' : 'end');
+    }).observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+  return () => page.evaluate(() => [...new Set((window as unknown as { frames: string[] }).frames)]);
+}
+
 async function convert(page: Page): Promise<void> {
   await page.getByRole('radio', { name: 'As a download' }).click();
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
@@ -76,11 +93,14 @@ test('five images take three clicks: a drop, a place, and one that converts all'
   });
   await drop(page, paths);
   await page.getByRole('radio', { name: 'To a folder' }).click();
+  const frames = await watchFrames(page);
   await page.getByRole('button', { name: 'Convert all 5' }).click();
   await expectQueue(
     page,
     ...['five', 'four', 'one', 'three', 'two'].map((name) => `${name}.qcow2 saved as ${name}.raw`),
   );
+  // From the first image to the last, the card stays as it is.
+  expect(await frames()).toEqual([expect.stringMatching(/^work /), 'end']);
   const bytes = await page.evaluate(async (all) => {
     const folder = await navigator.storage.getDirectory();
     const first = async (name: string) => (await folder.getFileHandle(`${name}.raw`)).getFile();

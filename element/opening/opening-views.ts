@@ -4,6 +4,7 @@
 import { type DiskMember, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
+import { workBody } from '../saving/conversion-views.js';
 import { snapshotPicker } from '../saving/details-view.js';
 import { button, fileButton, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
@@ -11,26 +12,36 @@ import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
-/** The button that ends the work under way. */
-const cancelButton = (controls: Controls) =>
-  html`<div class="actions">${button(controls.texts.cancel, () => controls.reset())}</div>`;
-
-export function openingView(state: Step<'opening'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  const body = html`
-    ${waitingView(controls) ?? (state.isSlow ? noticeView(texts.slow) : nothing)}
-    ${cancelButton(controls)}
-  `;
-  return frame(state, texts, { text: texts.opening(state.name), name: state.name }, body);
+/** Work before the image is open, of which `share` is done if that is known. */
+function work(
+  state: Step<'opening' | 'unlocking' | 'unpacking'>,
+  text: string,
+  controls: Controls,
+  share?: number | undefined,
+): TemplateResult {
+  const { texts, isContinuing } = controls;
+  const done = share === undefined ? '' : texts.share(share);
+  const isSlow = state.step === 'opening' && state.isSlow;
+  const notice = waitingView(controls) ?? (isSlow ? noticeView(texts.slow) : nothing);
+  const cancel = button(texts.cancel, () => controls.reset());
+  const body = isContinuing
+    ? workBody({ made: '\u00a0', numbers: [done, '', ''], notice, buttons: cancel }, controls)
+    : html`
+        ${done ? html`<p class="numbers"><strong>${done}</strong></p>` : nothing}
+        ${notice}
+        <div class="actions">${cancel}</div>
+      `;
+  return frame(state, texts, { text, name: state.name }, body);
 }
 
+export const openingView = (state: Step<'opening'>, controls: Controls): TemplateResult =>
+  work(state, controls.texts.opening(state.name), controls);
+
 export const unlockingView = (state: Step<'unlocking'>, controls: Controls): TemplateResult =>
-  frame(
-    state,
-    controls.texts,
-    { text: controls.texts.unlocking(state.name), name: state.name },
-    cancelButton(controls),
-  );
+  work(state, controls.texts.unlocking(state.name), controls);
+
+export const unpackingView = (state: Step<'unpacking'>, controls: Controls): TemplateResult =>
+  work(state, controls.texts.unpacking(state.name), controls, state.share);
 
 /** Asks whether to unpack an image, or to take much memory for it. */
 export function costView(state: Step<'packed'> | Step<'large'>, controls: Controls): TemplateResult {
@@ -49,17 +60,6 @@ export function costView(state: Step<'packed'> | Step<'large'>, controls: Contro
     </div>
   `;
   return frame(state, texts, { text: title, name, by: 'cost' }, body);
-}
-
-export function unpackingView(state: Step<'unpacking'>, controls: Controls): TemplateResult {
-  const { texts } = controls;
-  const { name, share } = state;
-  const body = html`
-    ${share === undefined ? nothing : html`<p class="numbers"><strong>${texts.share(share)}</strong></p>`}
-    ${waitingView(controls)}
-    ${cancelButton(controls)}
-  `;
-  return frame(state, texts, { text: texts.unpacking(name), name }, body);
 }
 
 export function disksView(state: Step<'disks'>, controls: Controls): TemplateResult {

@@ -28,20 +28,42 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
   const { texts } = controls;
   const { target, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
-  const [share, left, speed] = numbersOf(state, texts);
   const place = placeToBe(target, texts);
-  const body = html`
-    <p class="made more"><strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}</p>
+  const body = workBody(
+    {
+      made: html`<strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}`,
+      numbers: numbersOf(state, texts),
+      notice: waitingView(controls) ?? (stands ? noticeView(stands) : nothing),
+      hint: finishingHint(state, texts),
+      buttons: html`<button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canLeaveToBrowser(state) ? leaveButton(controls) : nothing}`,
+    },
+    controls,
+  );
+  return frame(state, texts, { text: workTitle(state, texts), name: state.name }, body);
+}
+
+/** What is shown of work that ends in a file. */
+interface Work {
+  made: TemplateResult | string;
+  numbers: [share: string, left: string, speed: string];
+  notice: unknown;
+  hint?: string | undefined;
+  buttons: TemplateResult;
+}
+
+/** The lines below the picture during a conversion, and before it if it begins by itself: they are the same, so that nothing moves. */
+export function workBody({ made, numbers: [share, left, speed], notice, hint, buttons }: Work, controls: Controls) {
+  return html`
+    <p class="made more">${made}</p>
     <p class="numbers">
       <strong>${share}</strong>
       <span>${left}</span>
       <span>${speed}</span>
     </p>
-    ${waitingView(controls) ?? (stands ? noticeView(stands) : nothing)}
-    <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>
-    <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canLeaveToBrowser(state) ? leaveButton(controls) : nothing}${canAskToNotify() ? notifyButton(controls) : nothing}</div>
+    ${notice}
+    <p class="hint quiet">${hint ?? html`<span class="more">${controls.texts.keepOpen}</span>`}</p>
+    <div class="actions">${buttons}${canAskToNotify() ? notifyButton(controls) : nothing}</div>
   `;
-  return frame(state, texts, { text: workTitle(state, texts), name: state.name }, body);
 }
 
 /** Where the file will be; empty if the page takes it. */

@@ -6,7 +6,7 @@ import { Held, imageOf, images, openImage, outputOf, RESULT, soon } from '../ele
 import { noticesInList } from '../queue/queue-view.js';
 import { resultWarnings } from '../steps/warnings.js';
 import { english } from '../texts/english/index.js';
-import { imageCalled, input, needing, rows, session, step, waiting } from './session.test-support.js';
+import { imageCalled, input, needing, rows, session, shown, step, waiting } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -38,6 +38,17 @@ test('one click converts all', async () => {
   // The next image waits for the person.
   await give('d.qcow2');
   expect(converted).toHaveLength(3);
+});
+
+test('from one image to the next, nothing is shown but that it opens', async () => {
+  for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name, { convert: async () => RESULT }));
+  images.set('b', new DecantError('corrupt', 'It is damaged'));
+  session.take(input('a', 'b', 'c'));
+  await step('ready');
+  shown.length = 0;
+  session.convertAll();
+  await soon(() => expect(session.overall).toMatchObject({ done: 2, all: 3 }));
+  expect(shown).toEqual(['ready a.raw', 'converting a', 'opening b', 'opening c', 'converting c', 'done c']);
 });
 
 test('each result of a queue shows its notices in the list', async () => {

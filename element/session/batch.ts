@@ -1,10 +1,11 @@
 // Converts the image that is shown and all that wait, the same way.
 
+import { type Bundle, labelOf } from '../files/bundle.js';
 import type { Opener } from '../opening/opener.js';
 import type { Queue } from '../queue/queue.js';
 import type { Saver } from '../saving/saver.js';
 import type { Screen } from '../steps/screen.js';
-import type { Step } from '../steps/state.js';
+import type { State, Step } from '../steps/state.js';
 
 /** The output, the place and the way that the person has chosen for all images. */
 type Chosen = Pick<Step<'ready'>, 'output' | 'destination' | 'way'>;
@@ -20,6 +21,8 @@ export class Batch {
   #chosen: Chosen | undefined;
   /** Whether images are opened and converted without a step of the person. */
   isRunning = false;
+  /** The turn in which it has begun or stopped: its image is shown to the person. */
+  #shown: AbortSignal | undefined;
 
   constructor(
     private readonly screen: Screen,
@@ -30,6 +33,7 @@ export class Batch {
 
   begin(chosen: Chosen): void {
     this.#chosen = chosen;
+    this.#shown = this.screen.turn;
   }
 
   end(): void {
@@ -44,8 +48,25 @@ export class Batch {
       while (this.#chosen && (await this.#advance(this.#chosen)));
     } finally {
       this.isRunning = false;
+      this.#shown = this.screen.turn;
       this.screen.refresh();
     }
+  }
+
+  /** The image that is opened to be converted without a step of the person, or the next one after a result. */
+  upcoming(isResuming: boolean): Bundle | undefined {
+    const { phase, opening, turn } = this.screen;
+    if (phase === 'start' || phase === 'question') return undefined;
+    if (phase === 'end') return this.#chosen && this.isRunning ? this.queue.waiting[0]?.bundle : undefined;
+    return isResuming || (this.#chosen && turn !== this.#shown) ? opening?.bundle : undefined;
+  }
+
+  /** What is shown: `opening` from a result until the next conversion begins, if that takes no step of the person. */
+  state(isResuming: boolean): State {
+    const { state, phase } = this.screen;
+    const isBetween = phase === 'end' || (phase === 'choice' && !this.screen.at('ready')?.picking);
+    const next = isBetween ? this.upcoming(isResuming) : undefined;
+    return next ? { step: 'opening', name: labelOf(next) } : state;
   }
 
   /** Takes the next step. Resolves to `false` if there is none, or only the person can take it. */

@@ -20,18 +20,25 @@ import { Session } from './session.js';
 
 export let session: Session;
 export let emitted: [string, unknown][];
+/** The steps that were shown, with the names of their images, since a test has emptied it. */
+export const shown: string[] = [];
 
 beforeEach(() => {
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
   const page = screenIn({ output: () => new WritableStream() });
   emitted = page.emitted;
-  session = new Session(page.screen.host, () => {});
+  session = new Session(page.screen.host, () => session && note(session.state));
   images.clear();
 });
 afterEach(() => {
   session.end();
   vi.unstubAllGlobals();
 });
+
+function note(state: State): void {
+  const now = [state.step, ...('name' in state ? [state.name] : [])].join(' ');
+  if (shown.at(-1) !== now) shown.push(now);
+}
 
 export const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
 export const news = (text: string) => soon(() => expect(session.news).toBe(text));

@@ -64,7 +64,15 @@ export class Session implements Controls {
   }
 
   get state(): State {
-    return this.#screen.state;
+    return this.#batch.state(this.#isResuming);
+  }
+
+  get isContinuing(): boolean {
+    return this.#batch.upcoming(this.#isResuming) !== undefined;
+  }
+
+  get #isResuming(): boolean {
+    return this.#resuming.atOnce;
   }
 
   get texts(): AllTexts {
@@ -479,8 +487,13 @@ export class Session implements Controls {
   async #resume(): Promise<void> {
     const [{ images, atOnce }, { ready }] = [this.#resuming, this.chooser];
     if (!ready) return;
-    this.#resuming = { images: [], atOnce: false };
-    const isListed = images.includes(ready.image.info.name ?? '');
-    if (atOnce || isListed) await this.#saver.resume(atOnce, isListed);
+    if (!atOnce) this.#resuming = { images: [], atOnce: false };
+    try {
+      const isListed = images.includes(ready.image.info.name ?? '');
+      if (atOnce || isListed) await this.#saver.resume(atOnce, isListed);
+    } finally {
+      this.#resuming = { images: [], atOnce: false };
+      this.#screen.refresh();
+    }
   }
 }

@@ -62,6 +62,8 @@ export interface Controls {
   readonly isBusy: boolean;
   /** Whether the images are converted one after the other, without a step of the person. */
   readonly isConvertingAll: boolean;
+  /** Whether the image that is opened is converted next, without a step of the person. */
+  readonly isContinuing: boolean;
   readonly isSalvage: boolean;
   /** How many disks of the archive or machine that is shown can become one file together; 0 unless the person has chosen several. */
   readonly joinable: number;
