@@ -4,7 +4,7 @@ import type { Leftover, SavedProgress } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { fileOf, imageOf, images, openImage, soon } from '../element.test-support.js';
 import { english } from '../texts/english/index.js';
-import { conversions, convert, converting, kept, open, ready, session } from './saving.test-support.js';
+import { conversions, convert, converting, kept, open, ready, session, shown } from './saving.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -36,6 +36,7 @@ test('Resume on the first screen resumes a download once its image is open, in t
   const { output, options } = await converting();
   expect(output).toEqual({ download: 'disk.vhd' });
   expect([options.format, options.resume]).toEqual(['vpc', true]);
+  expect(shown.map((state) => state.step)).not.toContain('ready');
 });
 
 test('Resume with another file says so, and offers the image as any other', async () => {
