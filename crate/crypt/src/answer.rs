@@ -37,7 +37,7 @@ pub enum Answer<'a> {
 /// A validated header.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// What the API reports.
+    /// The facts about the volume that the API reports.
     pub info: LuksInfo,
     /// Whether one of the two copies of the header is damaged.
     pub is_copy_damaged: bool,

@@ -159,8 +159,7 @@ impl Image {
         info.safety.extend(capacity.and_then(|capacity| safety::other_capacity(capacity, self.virtual_size())));
         let split = self.chain.split.as_ref().filter(|_| info.containers.is_empty());
         info.safety.extend(split.and_then(|split| split.notice(self.opened.top.format)));
-        let member = info.containers.last().and_then(|container| container.member.as_deref());
-        info.safety.extend(member.and_then(|member| SplitFile::notice_in_archive(member, self.opened.top.format)));
+        info.safety.extend(SplitFile::notice_in(&info.containers, self.opened.top.format));
         info
     }
 

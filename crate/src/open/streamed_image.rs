@@ -119,8 +119,7 @@ impl StreamedImage {
         };
         info.safety = safety::notices(&info, 0);
         info.safety.extend(self.around.reason.notice(&self.around.containers));
-        let member = self.around.containers.last().and_then(|container| container.member.as_deref());
-        info.safety.extend(member.and_then(|member| SplitFile::notice_in_archive(member, RAW)));
+        info.safety.extend(SplitFile::notice_in(&self.around.containers, RAW));
         info.safety.extend(self.around.list.raw_beside.as_deref().map(safety::raw_beside));
         info.safety.extend(safety::large_window(self.around.window));
         info

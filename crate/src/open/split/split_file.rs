@@ -2,7 +2,7 @@
 //! errors.
 
 use super::finding::{PartOfFile, part_among};
-use crate::disk::info::Notice;
+use crate::disk::info::{ContainerInfo, Notice};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Format, LayerOptions, RAW};
@@ -40,9 +40,9 @@ impl SplitFile {
         has_any_end.then(|| if self.is_joined() { self.unchecked() } else { self.alone() })
     }
 
-    /// The notice about a disk in `format` that is the file `member` of an archive, if that has the name of a part: parts in archives are not
-    /// joined.
-    pub(crate) fn notice_in_archive(member: &str, format: &Format) -> Option<Notice> {
+    /// The notice about a disk in `format` in `containers`, if its file has the name of a part: parts in archives are not joined.
+    pub(crate) fn notice_in(containers: &[ContainerInfo], format: &Format) -> Option<Notice> {
+        let member = containers.last()?.member.as_deref()?;
         part_among(&[member]).ok().flatten()?;
         let alone = Self { parts: vec![member.to_owned()], next: Vec::new(), first: None, is_one_of_images: false };
         alone.notice(format)
