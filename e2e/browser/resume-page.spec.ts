@@ -173,7 +173,7 @@ test('Resume opens the link again, and in a second tab says that the first one h
     await expect(page.locator('.left-card')).toContainText(`Resume opens its link again: ${remote.url}`);
   }
   await look(first, testInfo, 'card-of-link');
-  // Without what the closed tab had asked for.
+  // Counts only the bytes for this tab, not those for the closed one.
   remote.sent = 0;
   const downloading = first.waitForEvent('download');
   await first.getByRole('button', { name: /^Resume: / }).click();

@@ -15,6 +15,7 @@ import {
   type Images,
   imagesIn,
   isBrowserKnown,
+  isTooSmall,
   listChoices,
   propose,
   type Survey,
@@ -24,7 +25,6 @@ import {
 import { type Destination, destinationsOf, formatsOf, lastFirst, proposed } from '../ways/destinations.js';
 import { type Environment, explore, newEnvironment } from '../ways/environment.js';
 import { remember, remembered } from '../ways/remembered.js';
-import { mustChange } from './ready-view.js';
 import { beginSurvey, readContents, readMaps } from './survey.js';
 import { keptDownload } from './target.js';
 
@@ -47,6 +47,13 @@ const UNCHANGED = {
 
 /** What is known of a way that the person has chosen. */
 const CHOSEN = { reason: undefined, isChosen: true, lostWay: undefined } satisfies Partial<Step<'ready'>>;
+
+/** Whether the browser is still asked for a way to save the disk. */
+export const isWaiting = ({ way, lostWay, isSettled }: Step<'ready'>): boolean => !way && !lostWay && !isSettled;
+
+/** Whether the person must change something before converting: the section "Change" opens. */
+export const mustChange = (state: Step<'ready'>): boolean =>
+  state.nameProblem !== undefined || isTooSmall(state) || (!state.way && !isWaiting(state));
 
 export class Chooser implements SaveChoices {
   environment: Environment | undefined;

@@ -8,10 +8,10 @@ import { frame } from '../steps/frame.js';
 import { isPlaceBeingChosen, type Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
-import { isTooSmall } from '../ways/choices.js';
 import { fits, placeTakesSeveral, quickFormat, takesSeveral } from '../ways/destinations.js';
 import { askingView, offerView } from './asking-view.js';
 import { changeFields } from './change-view.js';
+import { isWaiting, mustChange } from './chooser.js';
 import { placesView } from './destinations-view.js';
 import { detailsView } from './details-view.js';
 
@@ -60,19 +60,12 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
 const hasFit = ({ image, destination }: Step<'ready'>, { opening, isSalvage }: Controls): boolean =>
   destination !== undefined && !opening?.snapshot && !isSalvage && fits(image, destination);
 
-/** Whether the browser is still asked for a way to save the disk. */
-const isWaiting = ({ way, lostWay, isSettled }: Step<'ready'>): boolean => !way && !lostWay && !isSettled;
-
 /** What the person must do before converting. */
 function obstacleOf(state: Step<'ready'>, texts: AllTexts): string | undefined {
   if (state.picking) return texts.picking;
   if (state.way || isWaiting(state) || !state.choices.some(({ obstacle }) => obstacle === undefined)) return undefined;
   return texts.chooseWay;
 }
-
-/** Whether the person must change something before converting: the section "Change" opens. */
-export const mustChange = (state: Step<'ready'>): boolean =>
-  state.nameProblem !== undefined || isTooSmall(state) || (!state.way && !isWaiting(state));
 
 /** The buttons, the one for most images first. */
 function convertButtons(state: Step<'ready'>, why: string | undefined, controls: Controls): TemplateResult[] {

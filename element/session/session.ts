@@ -32,6 +32,8 @@ import { isUsable, outputChanged } from '../ways/page-output.js';
 import { Batch } from './batch.js';
 import { Intake } from './intake.js';
 
+const nothingToResume = (): { images: string[]; atOnce: boolean } => ({ images: [], atOnce: false });
+
 export class Session implements Controls {
   readonly queue = new Queue();
   readonly links: LinkEntry;
@@ -47,7 +49,7 @@ export class Session implements Controls {
    * The images of interrupted conversions that the first screen has listed: when one of them is open, asks whether to resume it. With
    * `atOnce`, any image is resumed without asking.
    */
-  #resuming: { images: string[]; atOnce: boolean } = { images: [], atOnce: false };
+  #resuming = nothingToResume();
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
@@ -64,15 +66,11 @@ export class Session implements Controls {
   }
 
   get state(): State {
-    return this.#batch.state(this.#isResuming);
+    return this.#batch.state(this.#resuming.atOnce);
   }
 
   get isContinuing(): boolean {
-    return this.#batch.upcoming(this.#isResuming) !== undefined;
-  }
-
-  get #isResuming(): boolean {
-    return this.#resuming.atOnce;
+    return this.#batch.upcoming(this.#resuming.atOnce) !== undefined;
   }
 
   get texts(): AllTexts {
@@ -236,7 +234,7 @@ export class Session implements Controls {
 
   #leave(): void {
     this.#batch.end();
-    this.#resuming = { images: [], atOnce: false };
+    this.#resuming = nothingToResume();
     if (['choice', 'conversion'].includes(this.#screen.phase) || this.#screen.at('done')) this.links.forget();
     this.queue.begin();
     this.#screen.news = '';
@@ -378,7 +376,7 @@ export class Session implements Controls {
 
   convert(way?: Way): void {
     // The person did not wait to be asked whether to resume.
-    this.#resuming = { images: [], atOnce: false };
+    this.#resuming = nothingToResume();
     this.#step(() => this.#saver.convert(way));
   }
 
@@ -389,7 +387,7 @@ export class Session implements Controls {
   convertAll(): void {
     const ready = this.#screen.at('ready');
     if (!ready?.way) return;
-    this.#resuming = { images: [], atOnce: false };
+    this.#resuming = nothingToResume();
     this.#step(async () => this.#batch.begin(ready));
   }
 
@@ -487,12 +485,12 @@ export class Session implements Controls {
   async #resume(): Promise<void> {
     const [{ images, atOnce }, { ready }] = [this.#resuming, this.chooser];
     if (!ready) return;
-    if (!atOnce) this.#resuming = { images: [], atOnce: false };
+    if (!atOnce) this.#resuming = nothingToResume();
     try {
       const isListed = images.includes(ready.image.info.name ?? '');
       if (atOnce || isListed) await this.#saver.resume(atOnce, isListed);
     } finally {
-      this.#resuming = { images: [], atOnce: false };
+      this.#resuming = nothingToResume();
       this.#screen.refresh();
     }
   }
