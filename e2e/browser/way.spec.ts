@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LitElement } from 'lit';
 import { expect, type Page, test } from '../support/browser.js';
 import { hashFile, images, qemuImg } from '../support/images.js';
 import { choose, commands, drop, look } from '../support/page.js';
@@ -135,6 +136,13 @@ test('a disk becomes larger, never smaller', async ({ page }, testInfo) => {
   await convert(page).click();
   await expect(size).toBeVisible();
   await size.fill('1.5');
+  // What is typed stays when the page shows something else.
+  await page.locator('decant-converter').evaluate((element) => {
+    const shown = element as unknown as LitElement;
+    shown.requestUpdate();
+    return shown.updateComplete;
+  });
+  await expect(size).toHaveValue('1.5');
   const download = page.waitForEvent('download');
   await convert(page).click();
   const path = testInfo.outputPath('larger.qcow2');

@@ -54,7 +54,10 @@ const GB = 1e9;
 function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): TemplateResult {
   const { virtualSize } = state.image.info;
   const resize = (event: Event) => {
-    const { valueAsNumber: size } = event.target as HTMLInputElement;
+    const field = event.target as HTMLInputElement;
+    const size = field.valueAsNumber;
+    // What is no number would stay in the field, although it does not count.
+    if (!Number.isFinite(size)) field.value = '';
     chooser.resize(Number.isFinite(size) ? Math.round(size * GB) : undefined);
   };
   const isWrong = isTooSmall(state);
@@ -68,7 +71,7 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
         step="any"
         min=${virtualSize === undefined ? 0 : virtualSize / GB}
         placeholder=${virtualSize === undefined ? nothing : texts.diskSizeValue(virtualSize)}
-        .value=${live(state.size === undefined ? '' : String(state.size / GB))}
+        .value=${state.size === undefined ? '' : String(state.size / GB)}
         ?readonly=${state.choosingTarget}
         aria-invalid=${isWrong ? 'true' : nothing}
         aria-describedby="size-hint"
