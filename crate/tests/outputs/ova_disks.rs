@@ -169,6 +169,15 @@ fn targets_that_need_two_passes() {
 }
 
 #[test]
+fn nvme_needs_later_virtual_hardware() {
+    for (version, is_made) in [("11", false), ("12", false), ("13", true), ("15", true)] {
+        let options = options_of(&[("controller", "nvme"), ("hwversion", version)]);
+        let made = (entry("ova").format().layout)(512, &options).map(drop);
+        assert_eq!(made.map_err(|error| error.kind), if is_made { Ok(()) } else { Err(ErrorKind::Usage) }, "{version}");
+    }
+}
+
+#[test]
 fn controllers_have_room_for_a_number_of_disks() {
     for (controller, most) in
         [("auto", 15), ("lsilogicsas", 15), ("pvscsi", 15), ("buslogic", 15), ("sata", 15), ("nvme", 15), ("ide", 4)]

@@ -119,6 +119,10 @@ struct Ova {
 impl Ova {
     fn new(virtual_size: u64, options: &Options) -> Result<Self> {
         let mut ova = Self { machine: machine_of(options), disks: Vec::new(), uuid: options.uuid() };
+        if ova.machine.controller.name == "nvme" && ["11", "12"].contains(&ova.machine.hardware) {
+            let message = "controller=nvme needs hwversion=13 or later: older virtual hardware has no NVMe";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         ova.add(virtual_size)?;
         Ok(ova)
     }
