@@ -125,6 +125,35 @@ fn a_stated_raw_disk_that_is_something_else_is_noticed() {
     }
 }
 
+/// A name that Google Compute Engine requires counts as a stated format: what the file is in truth is said.
+#[test]
+fn another_format_named_as_a_raw_disk_is_noticed() {
+    let disk = disk(64 * KIB);
+    // (content, notices)
+    let rows = [
+        (small(), vec![("packed-as-raw", "qcow2".to_owned())]),
+        (gzip(&disk), vec![("packed-as-raw", "gzip".to_owned())]),
+        (fixed_vhd(&disk), vec![("packed-as-raw", "vpc".to_owned())]),
+        (disk, vec![]),
+    ];
+    for (file, notices) in rows {
+        let expected = [&file[..], &vec![0; file.len().next_multiple_of(512) - file.len()]].concat();
+        let archive = tar("a/disk.raw", &file);
+        for packed in [archive.clone(), zip_of("disk.raw", &file), xz(&archive)] {
+            let case = Case::new(packed);
+            let mut found = case.info().unwrap().safety;
+            let converted = case.convert(Answers::InOrder, Default::default(), 64 << 10);
+            found.extend(converted.notices);
+            assert_eq!(named(&found), notices);
+            assert!(*converted.target.bytes.borrow() == expected);
+        }
+        let notice = Case::new(archive).info().unwrap().safety.into_iter().next();
+        assert!(
+            notice.is_none_or(|notice| notice.message.contains("as its name says; to read the disk in it, extract"))
+        );
+    }
+}
+
 /// A footer is known at the end of a stream.
 #[test]
 fn a_footer_in_a_stated_raw_disk_is_noticed() {

@@ -10,7 +10,7 @@ use crate::io::stream::Peeked;
 use crate::open::chain::{OpenOptions, Top};
 use crate::open::descent::{Checksum, Descent, Level, Reading, packed_delta};
 use crate::open::guess::{REACH, has_sign, require_disk};
-use crate::open::identify::{FileType, RawReason};
+use crate::open::identify::{FileType, RawReason, identify, identify_start, is_raw_disk};
 use crate::open::image::Image;
 use crate::open::machine::{Kind, disk_of_machine};
 use crate::open::members::{ensure_guess, unmarked};
@@ -85,6 +85,11 @@ async fn open_file_at(
         Reading::Raw(reason @ (RawReason::Guessed | RawReason::HybridIso)) if !is_outermost => {
             require_raw(&descent, &source, options).await?;
             (RAW, reason)
+        }
+        // Its name states the format: its content was not looked at.
+        Reading::Raw(RawReason::Stated) if is_raw_disk(descent.name()) => {
+            let content = identify(&*descent.tables.over(source.clone()), None).await?;
+            (RAW, RawReason::stated(content))
         }
         Reading::Raw(reason) => (RAW, reason),
         Reading::Archive(_) => unreachable!("its files were followed"),
@@ -224,6 +229,10 @@ async fn reading_of(
             let message = "The stream is in no known disk image format; if it is a raw disk, state the format raw";
             let error = Error::new(ErrorKind::NotRecognised, message);
             return Err(error.coded(STATE_FORMAT).field("format", RAW.name));
+        }
+        Reading::Raw(RawReason::Stated) => {
+            let reading = Reading::Raw(RawReason::stated(identify_start(stream.head(), None)));
+            return Ok((reading, stream));
         }
         Reading::Raw(reason) if reason.is_guess() => reason,
         reading => return Ok((reading, stream)),

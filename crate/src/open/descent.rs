@@ -352,7 +352,7 @@ impl<'a> Descent<'a> {
     }
 
     /// The name of the current file in its container.
-    fn name(&self) -> Option<&str> {
+    pub(super) fn name(&self) -> Option<&str> {
         self.containers.last().and_then(|container| container.member.as_deref())
     }
 

@@ -170,7 +170,7 @@ pub(crate) enum RawReason {
     Likely,
     /// It is an ISO 9660 image with a partition table.
     HybridIso,
-    /// The caller states the format, but the content shows another one.
+    /// The caller or the name of the file states the format, but the content shows another one.
     Despite(Recognised),
 }
 
@@ -200,7 +200,7 @@ impl Recognised {
 }
 
 impl RawReason {
-    /// The reason for a file of `file_type` whose format the caller states as raw.
+    /// The reason for a file of `file_type` whose format the caller, or its name, states as raw.
     pub(crate) fn stated(file_type: FileType) -> Self {
         Recognised::of(file_type).map_or(Self::Stated, Self::Despite)
     }
@@ -239,23 +239,29 @@ impl RawReason {
                 );
                 Some(Notice::new("hybrid-iso", message))
             }
-            Self::Despite(Recognised::Format(format)) => {
-                let advice = match format.is_supported() {
-                    true => format!("; to read the disk in it, state the format {}", format.name),
-                    false => String::new(),
-                };
-                Some(packed_as_raw(&subject, format.label, &advice).field("format", format.name))
-            }
-            Self::Despite(Recognised::Container(name, label)) => {
-                let advice = "; to read its content, add unpack (--unpack), or state no format";
-                Some(packed_as_raw(&subject, label, advice).field("container", name))
+            Self::Despite(recognised) => {
+                let member = containers.last().and_then(|container| container.member.as_deref());
+                Some(packed_as_raw(&subject, recognised, is_raw_disk(member)))
             }
         }
     }
 }
 
-fn packed_as_raw(subject: &str, label: &str, advice: &str) -> Notice {
-    let message =
-        format!("{subject} is {label}, but its own bytes are read as a raw disk, as the stated format says{advice}");
-    Notice::new("packed-as-raw", message)
+/// The notice on `subject`, a file in another format than raw, which its name states with `is_named`, and otherwise the caller.
+fn packed_as_raw(subject: &str, recognised: Recognised, is_named: bool) -> Notice {
+    let (label, field, name) = match recognised {
+        Recognised::Format(format) => (format.label, "format", format.name),
+        Recognised::Container(name, label) => (label, "container", name),
+    };
+    let by = if is_named { "its name" } else { "the stated format" };
+    let advice = match recognised {
+        _ if is_named => "; to read the disk in it, extract the file".to_owned(),
+        Recognised::Format(format) if format.is_supported() => {
+            format!("; to read the disk in it, state the format {}", format.name)
+        }
+        Recognised::Format(_) => String::new(),
+        Recognised::Container(..) => "; to read its content, add unpack (--unpack), or state no format".to_owned(),
+    };
+    let message = format!("{subject} is {label}, but its own bytes are read as a raw disk, as {by} says{advice}");
+    Notice::new("packed-as-raw", message).field(field, name)
 }

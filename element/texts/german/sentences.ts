@@ -333,7 +333,7 @@ export function germanNotices({ size, exactSize }: Units): Sentences {
       return `Um in ${name(place)} zu starten, ${needs} Treiber (${name(drivers)}). Decant fügt sie nicht hinzu.`;
     },
     'packed-as-raw': ({ format, container }) =>
-      `Der Inhalt ist in einem anderen Format (${name(format ?? container)}). Weil das Format „raw“ angegeben ist, werden seine Bytes selbst als Platte gelesen.`,
+      `Der Inhalt ist in einem anderen Format (${name(format ?? container)}), aber die Datei selbst wird als Platte gelesen.`,
     'parent-forced': ({ file, wanted, found }) =>
       `${name(file)} wird trotz falscher Kennung gelesen: Erwartet wird ${name(wanted)}, die Datei hat ${name(found)}.`,
     'parent-unchecked': ({ file, neededBy }) =>

@@ -271,15 +271,15 @@ impl InOrderPlanner {
         self.notices
             .borrow_mut()
             .extend(self.disk.capacity.or(capacity).and_then(|capacity| other_capacity(capacity, size)));
+        let containers = &self.disk.containers;
         if !self.disk.reason.is_guess() {
-            let reason = match self.reason {
-                RawReason::Stated if self.disk.is_stated_stream => RawReason::stated(identify_end(&self.tail)),
-                reason => reason,
+            let reason = match (self.disk.reason, self.reason) {
+                (RawReason::Stated, RawReason::Stated) => RawReason::stated(identify_end(&self.tail)),
+                (_, by_start) => by_start,
             };
-            self.notices.borrow_mut().extend(reason.notice(&[]));
+            self.notices.borrow_mut().extend(reason.notice(containers));
             return Ok(());
         }
-        let containers = &self.disk.containers;
         match identify_end(&self.tail) {
             FileType::Image(format) | FileType::Unsupported(format) => {
                 Err(not_in_order(format, containers.last().map(|container| container.name)))
