@@ -129,8 +129,7 @@ export class Opener {
     const isChoice = isUnknown || code === 'missing-file' || (kind === 'usage' && code === 'several-images');
     if (!isChoice || !fields.disks) return false;
     const { disks, snapshots = [], machine = labelOf(opening.bundle) } = fields;
-    // A disk that is missing in an archive is not in the list.
-    const isInArchive = code === 'missing-file' && !disks.some(({ missing }) => missing);
+    const isInArchive = code === 'missing-file' && fields.container !== undefined;
     const notice = isInArchive ? this.screen.texts.failure(error) : undefined;
     this.screen.send(turn, 'disksListed', { name: String(machine), disks, snapshots, isUnknown, notice });
     return true;

@@ -20,7 +20,9 @@ for (const [kind, code, fields, text] of [
   ['usage', 'several-images', {}, 'a (--disk N)'],
   ['usage', 'no-image', {}, 'a (--disk N)'],
   ['unsupported', 'no-image', {}, 'a'],
-  ['missing-file', 'missing-file', { disks: [{ name: 'b', size: 1 }] }, 'a (--disk N)'],
+  ['missing-file', 'missing-file', { container: 'tar', disks: [{ name: 'b', size: 1 }] }, 'a (--disk N)'],
+  ['missing-file', 'missing-file', { container: 'tar', disks: [{ name: 'b', size: 0, missing: true }] }, 'a'],
+  ['missing-file', 'missing-file', { container: 'tar', disks: [] }, 'a'],
   ['missing-file', 'missing-file', { disks: [{ name: 'b', size: 0, missing: true }] }, 'a (--with FILE)'],
   ['usage', 'ambiguous-file', { file: 'b' }, 'a (--with NAME=FILE)'],
   ['unsupported', 'several-images', {}, 'a'],
@@ -50,6 +52,10 @@ test('disks to choose from are listed', () => {
   // Not all can be converted.
   expect(rows('usage', { disks: [{ name: 'b', size: 0, virtualSize: 1024, missing: true }, disks[0]!] })).toEqual([
     '--disk 1: b (a disk of 1 KiB, missing; --with FILE)',
+    '--disk 2: a.vmdk (2 KiB, vmdk)',
+  ]);
+  expect(rows('usage', { container: 'zip', disks: [{ name: 'b', size: 0, missing: true }, disks[0]!] })).toEqual([
+    '--disk 1: b (missing)',
     '--disk 2: a.vmdk (2 KiB, vmdk)',
   ]);
   expect(rows('usage', { disks: disks.slice(1) })).toEqual([]);

@@ -12,6 +12,8 @@ export const WITH = '--with FILE';
 /** The disks of an archive or a machine. */
 export interface Disks {
   disks: readonly DiskMember[];
+  /** The name of their container, unless they are files of their own. */
+  container?: string | undefined;
   /** The name of the machine, if known. */
   machine?: string;
   /** The snapshots of the machine, if it has some. */
@@ -19,11 +21,13 @@ export interface Disks {
 }
 
 /** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */
-export const diskRows = (disks: readonly DiskMember[]): string[] =>
+export const diskRows = ({ disks, container }: Disks): string[] =>
   disks.map(({ name, size, format, virtualSize, missing }, at) => {
     const file = [humanSize(size), ...(format === undefined ? [] : [format])];
     const disk = virtualSize === undefined ? [] : [`a disk of ${humanSize(virtualSize)}`];
-    const details = missing ? [...disk, `missing; ${WITH}`].join(', ') : [...file, ...disk].join(', ');
+    // A file cannot be added to an archive.
+    const lack = container === undefined ? `missing; ${WITH}` : 'missing';
+    const details = missing ? [...disk, lack].join(', ') : [...file, ...disk].join(', ');
     return `--disk ${at + 1}: ${shownText(name)} (${details})`;
   });
 
@@ -53,11 +57,13 @@ function helpFor({ kind, code, fields }: PlainError): string | undefined {
     return `--password-file '${shownText(String(fields.disk))}'=FILE`;
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
-  // An archive that lacks a disk may have another one.
-  if (code === 'missing-file' && fields.disks?.every(({ missing }) => !missing)) return DISK;
+  if (code === 'missing-file' && fields.container !== undefined) return isAnyThere(fields) ? DISK : undefined;
   // In an archive in another one, no disk can be chosen.
   return kind === 'unsupported' ? undefined : OPTIONS[code];
 }
+
+/** Whether an archive that lacks a disk has another one. */
+const isAnyThere = ({ disks = [] }: Fields): boolean => disks.some(({ missing }) => !missing);
 
 /** The formats of the file, unless it is a companion, whose format no option states. */
 function ambiguityHelp({ file, format, otherFormat }: Fields): string | undefined {
@@ -68,12 +74,12 @@ function ambiguityHelp({ file, format, otherFormat }: Fields): string | undefine
 
 /** The lines after the message: the disks to choose from, with the options that do so. */
 export function failureRows({ kind, code, fields }: PlainError): string[] {
-  const { disks = [] } = fields;
+  const { disks = [], container } = fields;
   const isUnknown = code === 'no-image';
   if (kind !== 'usage' || (disks.length < 2 && !isUnknown)) return [];
   const isWhole = !isUnknown && !disks.some(({ missing }) => missing);
   return [
-    ...diskRows(disks),
+    ...diskRows({ disks, container }),
     ...(isWhole ? [`--disk ${ALL_DISKS}: all, for convert with a folder or an OVA as the output`] : []),
   ];
 }

@@ -252,7 +252,7 @@ export async function disksJson(
 }
 
 export async function disksText(
-  { disks, machine, snapshots = [] }: Disks,
+  { disks, container, machine, snapshots = [] }: Disks,
   path: string,
   parts: readonly string[] = [],
 ): Promise<string[]> {
@@ -262,7 +262,7 @@ export async function disksText(
     ...machineLine(machine),
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     'Several disks; one is described with its option:',
-    ...diskRows(disks).map((row) => `    ${row}`),
+    ...diskRows({ disks, container }).map((row) => `    ${row}`),
     ...snapshotList([...snapshots]),
   ];
 }

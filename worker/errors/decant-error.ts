@@ -93,6 +93,8 @@ export interface Fields {
   readonly status?: number;
   /** The disks in the container, as `image.disks` lists them. */
   readonly disks?: readonly DiskMember[];
+  /** The name of the container. */
+  readonly container?: string;
   /** The containers around the image, as `info.containers` lists them. */
   readonly containers?: readonly ContainerInfo[];
   /** The snapshots of the virtual machine, as `info.snapshots` lists them. */

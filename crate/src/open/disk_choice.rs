@@ -123,6 +123,14 @@ impl Holder<'_> {
         }
     }
 
+    /// Adds the name of the container to `error`, which is on the disks in it.
+    fn named_in(self, error: Error) -> Error {
+        match self {
+            Self::Archive(container) => error.field("container", container),
+            Self::Machine => error,
+        }
+    }
+
     /// The error for the disk at `path`, which `descriptor` names, but whose file is not among those in `list`.
     pub(super) fn missing(self, path: &str, descriptor: &str, list: &DiskList) -> Error {
         let disk = shown(path);
@@ -137,7 +145,7 @@ impl Holder<'_> {
             }
         };
         let error = refused(ErrorKind::MissingFile, message, "missing-file", list);
-        error.field("file", path).field("role", "disk").field("neededBy", descriptor)
+        self.named_in(error).field("file", path).field("role", "disk").field("neededBy", descriptor)
     }
 }
 
@@ -190,7 +198,7 @@ pub(crate) fn not_in_archive() -> Error {
 fn several(holder: Holder<'_>, list: &DiskList, kind: ErrorKind, advice: &str) -> Error {
     let (count, (subject, has)) = (list.disks.len(), holder.words());
     let message = format!("{subject} {has} {count} disk images, {}; {advice}", names(&list.disks));
-    refused(kind, message, "several-images", list).field("count", count as u64)
+    holder.named_in(refused(kind, message, "several-images", list)).field("count", count as u64)
 }
 
 /// The names of `disks` and of the missing ones.

@@ -128,7 +128,7 @@ pub(crate) async fn image_in(
     };
     let (Candidate { member: image, mut file_type }, described) = match disks.swap_remove(at) {
         Listed::There(image, described) => (image, described),
-        Listed::Missing(disk) => return Err(machines.missing(&disk, &list)),
+        Listed::Missing(disk) => return Err(machines.missing(container, &disk, &list)),
     };
     let mut stated = StatedDisk::default();
     if let Some(FoundDisk { disk, machine, .. }) = described {
@@ -225,7 +225,7 @@ async fn offered(
         && choosing.is_open()
         && (disks.len() < 2 || !is_any_there)
     {
-        return Err(machines.missing(&missing, &list));
+        return Err(machines.missing(container, &missing, &list));
     }
     Ok(Offered { disks, is_known, list })
 }

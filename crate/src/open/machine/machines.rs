@@ -245,8 +245,13 @@ impl Machines {
     }
 
     /// Returns the error for `disk`, whose file is missing, among those of `list`.
-    pub(in crate::open) fn missing(&self, FoundDisk { disk, machine, .. }: &FoundDisk, list: &DiskList) -> Error {
-        Holder::Archive("").missing(&disk.path, &self.all[*machine].path, list)
+    pub(in crate::open) fn missing(
+        &self,
+        container: &str,
+        FoundDisk { disk, machine, .. }: &FoundDisk,
+        list: &DiskList,
+    ) -> Error {
+        Holder::Archive(container).missing(&disk.path, &self.all[*machine].path, list)
     }
 
     /// Fails with `unsupported` if a configuration marks `image`, one of `files`, as encrypted, although its file does not show it.
