@@ -169,7 +169,7 @@ impl DiskInOrder {
 /// The error for an archive that has to be read at any position to tell which of its files is the disk.
 pub(super) fn several_files() -> Error {
     let message = "The tar archive holds more than one file, can only be read in order, and none of the files is clearly its \
-                   only disk; state which one is (--disk), or extract it";
+                   only disk; open it from a file and state which one is (--disk), or extract it";
     Error::new(ErrorKind::Unsupported, message).coded("several-files")
 }
 
