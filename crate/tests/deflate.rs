@@ -20,7 +20,7 @@ fn stored(bytes: &[u8], last: bool) -> Vec<u8> {
 
 /// The bytes after a stream in the file.
 #[derive(Clone, Copy, Debug)]
-enum Behind {
+enum After {
     /// The end of the file.
     Nothing,
     Zeros,
@@ -29,15 +29,15 @@ enum Behind {
     NextSector,
 }
 
-const BEHIND: [Behind; 4] = [Behind::Nothing, Behind::Zeros, Behind::Noise, Behind::NextSector];
+const AFTER: [After; 4] = [After::Nothing, After::Zeros, After::Noise, After::NextSector];
 /// The end of the stream's range, which has two sectors.
 const RANGE_END: usize = END + CLUSTER + 2 * CLUSTER;
 
 /// `small` whose first cluster is compressed to `stream`. It has an empty refcount table: without one qemu-img opens no
 /// image.
-fn image(stream: &[u8], behind: Behind) -> Vec<u8> {
-    let start = match behind {
-        Behind::NextSector => RANGE_END - stream.len(),
+fn image(stream: &[u8], after: After) -> Vec<u8> {
+    let start = match after {
+        After::NextSector => RANGE_END - stream.len(),
         _ => END + CLUSTER + 100,
     };
     assert!(start < END + 2 * CLUSTER && start + stream.len() <= RANGE_END);
@@ -52,11 +52,11 @@ fn image(stream: &[u8], behind: Behind) -> Vec<u8> {
             (start, stream),
         ],
     );
-    match behind {
-        Behind::Nothing => {}
-        Behind::Zeros => image.resize(RANGE_END, 0),
-        Behind::Noise => image.resize(RANGE_END, 0xff),
-        Behind::NextSector => image.resize(RANGE_END + CLUSTER, 0xff),
+    match after {
+        After::Nothing => {}
+        After::Zeros => image.resize(RANGE_END, 0),
+        After::Noise => image.resize(RANGE_END, 0xff),
+        After::NextSector => image.resize(RANGE_END + CLUSTER, 0xff),
     }
     image
 }
@@ -69,7 +69,7 @@ fn qemu_reads_it(image: &[u8], folder: &Path) -> Option<Vec<u8>> {
     output.status.success().then(|| std::fs::read(raw).unwrap())
 }
 
-/// Whether the stream of a row is valid, for each of `BEHIND`.
+/// Whether the stream of a row is valid, for each of `AFTER`.
 type Good = [bool; 4];
 
 #[test]
@@ -90,7 +90,7 @@ fn streams_that_end_in_every_way() {
         ("an empty block", then(&stored(&[], true)), yes),
         ("an empty block, not the last one", then(&stored(&[], false)), only_at_the_end),
         ("a broken header", then(&[6]), no),
-        ("a broken header behind an empty block", then(&[&stored(&[], false)[..], &[6]].concat()), no),
+        ("a broken header after an empty block", then(&[&stored(&[], false)[..], &[6]].concat()), no),
         (
             "codes without an end of block",
             then(&[
@@ -107,19 +107,19 @@ fn streams_that_end_in_every_way() {
     good_disk[..CLUSTER].fill(0x5a);
     let mut wrong = Vec::new();
     for (what, stream, good) in cases {
-        for (behind, good) in BEHIND.into_iter().zip(good) {
-            let image = image(stream, behind);
+        for (after, good) in AFTER.into_iter().zip(good) {
+            let image = image(stream, after);
             let ours = Case::new(image.clone()).bytes();
             let right = match &ours {
                 Ok(disk) => *good && *disk == good_disk,
                 Err(error) => !good && error.kind == ErrorKind::Corrupt,
             };
             if !right {
-                wrong.push(format!("{what}, {behind:?}: {:?}", ours.as_ref().map(|_| "converted")));
+                wrong.push(format!("{what}, {after:?}: {:?}", ours.as_ref().map(|_| "converted")));
             }
             let theirs = qemu_reads_it(&image, folder.path());
             if theirs != ours.ok() {
-                wrong.push(format!("{what}, {behind:?}: qemu-img {:?}", theirs.map(|disk| disk == good_disk)));
+                wrong.push(format!("{what}, {after:?}: qemu-img {:?}", theirs.map(|disk| disk == good_disk)));
             }
         }
     }
@@ -131,7 +131,7 @@ fn a_stream_that_the_file_has_not_all_of_is_truncated() {
     let full = [0x5a; CLUSTER];
     let cut = &[stored(&full[..300], false), stored(&full[300..], true)].concat()[..400];
     for stream in [cut, &stored(&full, false)[..516], &stored(&full, false)] {
-        let error = Case::new(image(stream, Behind::Nothing)).bytes().unwrap_err();
+        let error = Case::new(image(stream, After::Nothing)).bytes().unwrap_err();
         assert!(error.kind == ErrorKind::Corrupt && error.message().contains("truncated"), "{error}");
     }
 }

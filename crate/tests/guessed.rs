@@ -103,7 +103,7 @@ fn files_without_signs_of_a_disk_are_refused() {
         ("a large file", file(LARGE + 1, 0, b""), false),
         ("a large file of whole sectors", file(LARGE, 0, b""), true),
         ("a large disk", file(LARGE + 1, 510, &[0x55, 0xaa]), true),
-        ("a sign behind the first MiB", late, false),
+        ("a sign after the first MiB", late, false),
     ];
     for (what, content, read) in cases {
         for (container, case) in packed(content) {

@@ -127,15 +127,15 @@ fn headers_and_members() {
         ("reserved flags", member(0x20, &[], &disk), Some("reserved flags")),
         ("two members", both.clone(), None),
         ("empty members", [member(0, &[], b""), plain.clone(), member(0, &[], b"")].concat(), None),
-        ("zeros behind", [&plain[..], &[0; 10_000]].concat(), None),
-        ("zeros behind two", [&both[..], &[0; 1]].concat(), None),
-        ("a member behind zeros", [&plain[..], &[0; 512], &plain].concat(), Some("not a trailer")),
-        ("text behind", [&plain[..], b"text"].concat(), None),
-        ("text behind zeros", [&plain[..], b"\0\0text"].concat(), None),
-        ("much text behind", [&plain[..], &[b'x'; 70_000]].concat(), Some("not a trailer")),
-        ("half a signature behind", [&plain[..], &[0x1f]].concat(), Some("truncated")),
-        ("another signature behind", [&plain[..], &[0x1f; 20]].concat(), Some("does not begin with its signature")),
-        ("another method behind", [&plain[..], &[0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0]].concat(), Some("method 7")),
+        ("zeros after", [&plain[..], &[0; 10_000]].concat(), None),
+        ("zeros after two", [&both[..], &[0; 1]].concat(), None),
+        ("a member after zeros", [&plain[..], &[0; 512], &plain].concat(), Some("not a trailer")),
+        ("text after", [&plain[..], b"text"].concat(), None),
+        ("text after zeros", [&plain[..], b"\0\0text"].concat(), None),
+        ("much text after", [&plain[..], &[b'x'; 70_000]].concat(), Some("not a trailer")),
+        ("half a signature after", [&plain[..], &[0x1f]].concat(), Some("truncated")),
+        ("another signature after", [&plain[..], &[0x1f; 20]].concat(), Some("does not begin with its signature")),
+        ("another method after", [&plain[..], &[0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0]].concat(), Some("method 7")),
         ("another CRC", changed(end - 8, 1), Some("does not have the checksum")),
         ("another size", changed(end - 1, 1), Some("does not have the size")),
         ("an invalid block", changed(10, 6), Some("invalid")),
@@ -172,9 +172,9 @@ fn nothing_is_decoded_without_bound() {
         ("empty members", members.clone(), Some("gzip")),
         ("in gzip", gzip(&members), Some("gzip")),
         ("repeated in gzip", gzip(&members.repeat(20)), Some("gzip")),
-        ("zeros behind an empty member", gzip(&[&empty[..], &zeros].concat()), Some("gzip")),
+        ("zeros after an empty member", gzip(&[&empty[..], &zeros].concat()), Some("gzip")),
         ("an unknown member of tar", gzip(&unknown), Some("tar")),
-        ("data behind a few of them", gzip(&little), None),
+        ("data after a few of them", gzip(&little), None),
         ("data of which there is much", gzip(&[&sector[..], &zeros].concat()), None),
     ];
     for (what, file, expected) in cases {
@@ -453,7 +453,7 @@ fn trailers_are_left_out() {
     let openwrt = b"\0\0\0\0\0\0\0\0{ \"metadata_version\": \"1.1\" }\nFWx0\x01\x02\x03\x04\x01\0\0\0\0\0\0\x1a";
     // (what, trailer, the size in the notice)
     let cases: [(&str, &[u8], usize); 4] = [
-        ("metadata behind zeros", openwrt, openwrt.len() - 8),
+        ("metadata after zeros", openwrt, openwrt.len() - 8),
         ("a signature", b"# certificate FWx0\x01\x02\x03\x04\0\0\0\0\0\0\0\"", 30),
         ("zeros at its end", b"x\0\0\0", 4),
         ("as long as may be", &[b'x'; 65_536], 65_536),
@@ -483,5 +483,5 @@ fn trailers_are_left_out() {
         }
     }
     let hidden = [&first[..], b"text", &member(0, &[], right)].concat();
-    assert_eq!(bytes(hidden).unwrap_err().kind, ErrorKind::Corrupt, "a member behind a trailer");
+    assert_eq!(bytes(hidden).unwrap_err().kind, ErrorKind::Corrupt, "a member after a trailer");
 }

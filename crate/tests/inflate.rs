@@ -56,7 +56,7 @@ fn everything_that_was_compressed_comes_back() {
                 stream.extend([0x55; 600]);
                 output.fill(0xee);
                 assert_eq!(inflater.inflate(&stream, &mut output), Ok(end));
-                assert!(output == text, "{len} bytes, level {level}, with bytes behind");
+                assert!(output == text, "{len} bytes, level {level}, with bytes after");
             }
         }
     }

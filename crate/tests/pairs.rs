@@ -164,7 +164,7 @@ fn every_pair_makes_the_disk() {
                     let row = Row { source, format, image, writer, target };
                     let made = (outputs::entry(writer.name).read)(&row.convert(&scratch, &disk), SIZE + 4096);
                     assert!(made.starts_with(&disk), "{row}: other bytes");
-                    assert!(made[SIZE..].iter().all(|&byte| byte == 0), "{row}: no zeros behind the disk");
+                    assert!(made[SIZE..].iter().all(|&byte| byte == 0), "{row}: no zeros after the disk");
                     rows += 1;
                 }
             }

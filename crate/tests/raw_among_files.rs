@@ -80,7 +80,7 @@ fn the_only_disk_is_taken() {
     // (what, files, the disk)
     let rows: Vec<(&str, Files, &str)> = vec![
         ("a README", vec![("README.txt", text("it")), ("disk.img", disk.clone())], "disk.img"),
-        ("a README behind", vec![("disk.img", disk.clone()), ("README.txt", text("it"))], "disk.img"),
+        ("a README after", vec![("disk.img", disk.clone()), ("README.txt", text("it"))], "disk.img"),
         ("a checksum", vec![("disk.img", mbr.clone()), ("disk.img.sha256", text("x"))], "disk.img"),
         (
             "a backup of LXD",

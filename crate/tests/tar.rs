@@ -463,7 +463,7 @@ fn apple_double_files_are_passed_over() {
     // (what, members, whether the disk is read)
     let cases: &[(&str, Vec<Vec<u8>>, bool)] = &[
         ("before", vec![double.clone(), disk.clone()], true),
-        ("behind", vec![disk.clone(), double.clone()], true),
+        ("after", vec![disk.clone(), double.clone()], true),
         ("many", vec![other.clone(), double.clone(), disk.clone(), other.clone()], true),
         ("alone", vec![double.clone()], false),
         ("a disk with such a name", vec![only_named.clone()], true),

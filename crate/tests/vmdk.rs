@@ -287,7 +287,7 @@ fn disks_of_many_extents() {
             ("CR LF", text.replace('\n', "\r\n").into_bytes()),
             ("a byte order mark", format!("\u{feff}{text}").into_bytes()),
             ("comments and blank lines first", format!("\n# Made by hand\n \n{}", &text[22..]).into_bytes()),
-            ("zeros behind it", [text.as_bytes(), &[0; 700]].concat()),
+            ("zeros after it", [text.as_bytes(), &[0; 700]].concat()),
             ("wrapped in a sparse file", wrapped),
         ];
         for (how, image) in texts {
@@ -477,7 +477,7 @@ fn what_is_refused() {
             Corrupt,
             "ends at byte 1536, but the end of the extent is at byte 5120",
         ),
-        ("an offset behind its end", "custom", "RW 1 FLAT \"a.bin\" 7\n", Corrupt, "end of the extent is at byte 4096"),
+        ("an offset after its end", "custom", "RW 1 FLAT \"a.bin\" 7\n", Corrupt, "end of the extent is at byte 4096"),
         ("a sparse extent that is none", "custom", "RW 10 SPARSE \"a.bin\"\n", Corrupt, "In 'a.bin'"),
         ("a sparse extent that is too short", "custom", "RW 80 SPARSE \"s.vmdk\"\n", Corrupt, "32768 bytes"),
         ("a sparse extent that is too long", "custom", "RW 50 SPARSE \"s.vmdk\"\n", Corrupt, "32768 bytes"),

@@ -65,8 +65,8 @@ fn a_lost_footer() {
                 let bytes = converted.target.bytes.take();
                 assert!(bytes[..known] == disk[..known], "{len}: other bytes");
                 assert!(bytes[known..].iter().all(|&byte| byte == 0), "{len}: bytes that are lost");
-                let (lost, behind) = (converted.lost.bytes, (disk.len() - known) as u64);
-                assert!(lost <= behind && (lost > 0) == (behind > 0), "{len}: {lost} of {behind} bytes are lost");
+                let (lost, unknown) = (converted.lost.bytes, (disk.len() - known) as u64);
+                assert!(lost <= unknown && (lost > 0) == (unknown > 0), "{len}: {lost} of {unknown} bytes are lost");
                 assert!(
                     converted.lost.listed.iter().all(|lost| [FOOTER_LOST, GRAIN_CUT].contains(&lost.damage)),
                     "{len}"

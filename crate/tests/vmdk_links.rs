@@ -196,13 +196,13 @@ fn descriptors_that_are_cut_off() {
         ("whole, in upper case", whole.replace("ddb.", "DDB.").into_bytes(), Some(56), false),
         ("whole, padded to 20 sectors", padded(20 * SECTOR), Some(56), false),
         ("whole, padded as QEMU does", padded(end.next_multiple_of(SECTOR)), Some(56), false),
-        ("cut behind an extent", whole[..first].into(), Some(8), true),
+        ("cut after an extent", whole[..first].into(), Some(8), true),
         ("cut in front of a line end", whole[..first - 1].into(), Some(8), true),
         ("cut in the comment that follows", whole[..database + 2].into(), Some(56), true),
         ("cut in the database", whole[..end - 1].into(), Some(56), true),
-        ("zeros behind an extent", zeroed(first, end), Some(8), true),
+        ("zeros after an extent", zeroed(first, end), Some(8), true),
         (
-            "zeros behind an extent, to 20 sectors",
+            "zeros after an extent, to 20 sectors",
             {
                 let mut bytes = zeroed(first, end);
                 bytes.resize(20 * SECTOR, 0);

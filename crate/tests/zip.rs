@@ -474,7 +474,7 @@ fn wrong_archives() {
         ("entries on other disks", of_plain(&[(end + 8, &[0])]), Some("zip-damaged")),
         ("a directory of 4 GiB", of_plain(&[(end + 12, &[0xfe, 0xff, 0xff, 0xff])]), Some("limit")),
         ("a directory that begins before the file", of_plain(&[(end + 12, &[0, 0, 1])]), Some("zip-damaged")),
-        ("an offset behind the directory", of_plain(&[(end + 16, &[0xff, 0xff])]), Some("zip-damaged")),
+        ("an offset after the directory", of_plain(&[(end + 16, &[0xff, 0xff])]), Some("zip-damaged")),
         ("a comment that is cut", of_plain(&[(end + 20, &[1])]), Some("truncated")),
         ("a byte after the end", [&plain[..], b"x"].concat(), None),
         ("65,535 bytes after the end", [&plain[..], &[0; 65_535]].concat(), None),

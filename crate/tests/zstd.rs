@@ -113,7 +113,7 @@ fn frames_of_every_shape() {
             true,
         ),
         ("more than a cluster", frame(17, &[repeated(CLUSTER + 1, true)]), false, true),
-        ("another block behind a full cluster", frame(17, &[repeated(CLUSTER, false), repeated(1, true)]), false, true),
+        ("another block after a full cluster", frame(17, &[repeated(CLUSTER, false), repeated(1, true)]), false, true),
         ("expanding without end", frame(17, &vec![repeated(128 << 10, false); 200]), false, true),
         ("less than a cluster", frame(17, &[repeated(CLUSTER - 1, true)]), false, true),
         ("a dictionary", [&MAGIC[..], &[1, 56, 7], &repeated(CLUSTER, true)].concat(), false, true),

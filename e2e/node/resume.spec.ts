@@ -317,7 +317,7 @@ for (const [what, tamper] of Object.entries(TAMPERED)) {
 }
 
 test(
-  'a journal that ends in the middle of a line counts up to the line before, also for those behind',
+  'a journal that ends in the middle of a line counts up to the line before, also for the lines after it',
   {
     tag: '@full',
   },

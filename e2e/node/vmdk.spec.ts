@@ -93,7 +93,7 @@ test('a disk of many extents needs all of them', ({ folder }) => {
   expect(named).toMatchObject({ status: 0 });
 });
 
-test('a descriptor that was cut off behind an extent gives what is left, with a note', ({ folder }) => {
+test('a descriptor that was cut off after an extent gives what is left, with a note', ({ folder }) => {
   const { descriptor, extents, disk } = splitVmdk(folder);
   const output = join(folder, 'out.raw');
   const text = readFileSync(descriptor, 'utf8');

@@ -30,7 +30,7 @@ const ROW: usize = 64;
 /// x^203 + x^186 + x^123 + x^85 + x^79 + 1 is a multiple of the polynomial, and so is the same sum in x^512, since
 /// squaring a sum doubles its exponents. So the remainder does not change if a row is removed from a message and added
 /// to the rows at these distances after it.
-const BEHIND: [usize; 5] = [17, 80, 118, 124, 203];
+const DISTANCES: [usize; 5] = [17, 80, 118, 124, 203];
 /// The longest of these distances.
 const REACH: usize = 203;
 /// Number of rows kept: a power of two above `REACH`.
@@ -89,8 +89,8 @@ fn folded(before: u32, bytes: &[u8]) -> u32 {
         if at == 0 {
             sum[0] ^= u64::from(before);
         }
-        for behind in BEHIND {
-            let other = &kept[at.wrapping_sub(behind) % KEPT];
+        for distance in DISTANCES {
+            let other = &kept[at.wrapping_sub(distance) % KEPT];
             for (word, other) in sum.iter_mut().zip(other) {
                 *word ^= other;
             }

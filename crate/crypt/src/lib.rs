@@ -1,8 +1,7 @@
 //! Ciphers, hashes, key derivation, and the headers of LUKS.
 //!
 //! On WebAssembly they are a module with separate memory (`crypt.wasm`), which is loaded only for images that need
-//! it. Keys and passwords are wiped there as they are here. The module uses AES and PBKDF2 of the platform if it offers
-//! them.
+//! it. Keys and passwords are wiped in both memories. The module uses the platform's AES and PBKDF2 if there are any.
 
 mod answer;
 #[cfg(feature = "direct")]

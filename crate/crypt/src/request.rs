@@ -45,7 +45,7 @@ pub enum Operation {
     Decrypt {
         /// The number of the first sector.
         first: u64,
-        /// What `Begin` returned for them; 0 if it was not used.
+        /// The number that `Begin` returned for these sectors; 0 if it was not called.
         pending: i32,
     },
     /// See [`Hasher::add`](crate::Hasher::add).

@@ -40,7 +40,7 @@ const XZ: &str = "raw.xz";
 /// The number of bytes that are read after the disk.
 const AFTER: u64 = 64 << 10;
 
-/// An input, byte by byte. After its end there are zeros.
+/// Reads an input byte by byte, then zeros.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {

@@ -124,7 +124,7 @@ pub struct Buffers<'a> {
 }
 
 impl Buffers<'_> {
-    /// Lets `run` use `input` and `output`. Returns the progress; `run` returns whether all that began has ended.
+    /// Calls `run` with `input` and `output`. Returns the progress. `run` returns whether all frames that began have ended.
     pub fn step(input: &[u8], output: &mut [u8], run: impl FnOnce(&mut Buffers<'_>) -> Result<bool, Fault>) -> Step {
         let mut buffers = Buffers { input, output, written: 0 };
         let state = match run(&mut buffers) {

@@ -73,7 +73,8 @@ macro_rules! export {
     };
 }
 
-/// The objects that a module keeps for its host, by their numbers. Each is in a slice of one: a box that is allocated without a trap.
+/// The objects that a module keeps for its host, by their numbers. Allocating a boxed slice can report that memory ran out;
+/// `Box::new` cannot.
 pub struct Objects<T>(Vec<Option<Box<[T]>>>);
 
 impl<T> Default for Objects<T> {

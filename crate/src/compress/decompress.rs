@@ -60,7 +60,7 @@ impl Decompressor {
         output: &mut [u8],
     ) -> Result<usize, DecompressError> {
         if let Some(sector) = frame.sector {
-            let marked = grain::behind_marker(sector, output.len(), input)?;
+            let marked = grain::after_marker(sector, output.len(), input)?;
             return match self.inflate_grain(frame, marked.zlib, output) {
                 // The marker bounds the grain, so more input would not help.
                 Err(DecompressError::InputEnds) if marked.is_whole => Err(DecompressError::Invalid),
@@ -69,7 +69,7 @@ impl Decompressor {
         }
         // Some writers put the length before the stream. The checksum shows which is right.
         match (self.inflate_grain(frame, input, output), input.get(grain::LENGTH_SIZE..)) {
-            (Err(_), Some(behind)) => self.inflate_grain(frame, behind, output).map(|len| grain::LENGTH_SIZE + len),
+            (Err(_), Some(data)) => self.inflate_grain(frame, data, output).map(|len| grain::LENGTH_SIZE + len),
             (result, _) => result,
         }
     }

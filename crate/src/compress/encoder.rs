@@ -37,7 +37,7 @@ impl Encoder {
         runs: &[GuestRun],
         output: &mut Vec<u8>,
     ) -> Result<Vec<EncodedPart>> {
-        // Its content need not be copied when it grows.
+        // An empty vector grows without copying.
         output.clear();
         match encoding {
             CompressedEncoding::Units(encoding) => self.units(encoding, bytes, runs, output),

@@ -46,7 +46,7 @@ pub struct GrainFrame {
 impl GrainFrame {
     /// See [`super::Compression::deflate_in`].
     pub(super) fn deflate_in(self, grain: usize, input: &[u8]) -> Option<&[u8]> {
-        body(behind_marker(self.sector?, grain, input).ok()?.zlib).ok()
+        body(after_marker(self.sector?, grain, input).ok()?.zlib).ok()
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Marked<'a> {
 /// Parses the marker at the start of `input`, for a grain of `grain` bytes, and returns what follows. Fails with
 /// `InputEnds` if the marker is cut off, and with `Damaged` if it belongs to another grain than that at `sector`, or if
 /// its length is impossible.
-pub(crate) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
+pub(crate) fn after_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
     let (marker, data) = input.split_at_checked(GrainMarker::LEN).ok_or(DecompressError::InputEnds)?;
     let marker = GrainMarker::parse(marker);
     if marker.lba != sector {

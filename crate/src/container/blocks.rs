@@ -32,7 +32,7 @@ pub struct InPlace {
 /// The content of a compressed file.
 pub(crate) enum BlocksFound {
     Blocks(Rc<BlockSource>),
-    /// It cannot be read at any position. Its size in bytes, if the file states it.
+    /// The content can only be read in order. Has its size in bytes, if the file states it.
     InOrder(Option<u64>),
 }
 
@@ -254,7 +254,7 @@ mod tests {
     fn blocks_of_unknown_size_are_decoded_once() {
         let stored = member(&noise(), 0, &[]);
         let len = stored.len() as u64;
-        // Its data, which is stored, has members in it.
+        // A member whose stored data looks like members itself.
         let around = member(&stored.repeat(3), 0, &[]);
         let mut damaged = stored.repeat(3);
         let checksum = 2 * len as usize - 8;

@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// The same data, whatever the pieces: each part may be cut anywhere.
+    /// Cuts the input at any position: the data is always the same.
     #[test]
     fn pieces_of_any_size() {
         let data: Vec<u8> = (0..150_000u64).map(|at| (at * at / 999 + (at / 5000) * at) as u8).collect();

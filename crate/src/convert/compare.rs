@@ -66,7 +66,7 @@ pub struct Compared {
     /// The first byte that only one of the disks has allocated, or that they store in another way. Only in a strict comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<u64>,
-    /// What a salvage lost of each disk.
+    /// The losses of each disk, if it is salvaged.
     pub lost: [Losses; 2],
 }
 
@@ -245,7 +245,7 @@ struct Lockstep {
     passes: [Pass; 2],
     /// Where the next window begins.
     position: u64,
-    /// That of the larger disk.
+    /// The size of the larger disk.
     size: u64,
     /// Whether only the layers above shared ones are listed: what they leave out is the bytes of these.
     is_shared: bool,
@@ -348,7 +348,7 @@ async fn first_other_status(images: [&Image; 2]) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// What QEMU's status of a block says: whether it is zeros, allocated, compressed, and at a place in a file.
+/// The flags of QEMU's block status: zero, allocated, compressed, with an offset in a file.
 fn status_of(kind: ExtentKind) -> [bool; 4] {
     match kind {
         ExtentKind::Unallocated { host } => [true, false, false, host.is_some()],

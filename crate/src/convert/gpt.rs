@@ -70,9 +70,9 @@ const PROTECTIVE: u8 = 0xee;
 pub(super) enum Unmoved {
     /// The disk has no GPT.
     NoGpt,
-    /// It is at the end of the disk already.
+    /// The backup GPT is at the end of the disk already.
     AtEnd,
-    /// Its primary GPT is damaged: says how.
+    /// The primary GPT is damaged in this way.
     Damaged(&'static str),
 }
 

@@ -10,9 +10,10 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measured {
-    /// Of the disk as it is. Zeros in its data count as data, so the output may be smaller. Where data is compressed, an upper bound.
+    /// The size for this disk; an upper bound if the output is compressed. Zeros in its data count as data, so the output may be
+    /// smaller.
     pub required: u64,
-    /// Of a disk that has data everywhere. Where data is compressed, an upper bound.
+    /// The size for a disk that has data everywhere. An upper bound if the output is compressed.
     pub fully_allocated: u64,
 }
 

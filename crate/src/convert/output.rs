@@ -66,7 +66,7 @@ impl<'a, B> Output<'a, B> {
         self.layout.reserved() > late_start || (self.layout.writes_later() && late_start < u64::MAX)
     }
 
-    /// Checks that the disk may be read twice, first to find the first bytes of the output. Fails with `unsupported` if not.
+    /// Checks that the disk may be read twice: the first pass computes the start of the output. Fails with `unsupported` if not.
     pub(super) fn check_two_passes(&self) -> Result<()> {
         if self.layout.encoding().is_compressed() && !self.may_read_twice {
             return Err(ascending_only(self.layout));
@@ -263,7 +263,7 @@ fn ascending_only(layout: &dyn Layout) -> Error {
                    allow two passes over the image (twoPass, --two-pass) or a temporary file (spool, --spool), write to \
                    a file, or choose another output format";
     let error = Error::new(ErrorKind::Unsupported, message).coded("ascending-only");
-    // No late start is long enough for bytes that are written last behind the first ones.
+    // No `size`: however much is reserved at the start, bytes further on are written last, too.
     if layout.writes_later() { error } else { error.field("size", layout.reserved()) }
 }
 

@@ -35,11 +35,11 @@ pub(super) struct Repeat<'a> {
 
 /// The result of a repeat.
 pub(super) enum RepeatOutcome {
-    /// It equals the unit, which is at this range of the output.
+    /// The repeat equals the unit, which is at this range of the output.
     Same(Range<usize>),
-    /// It fails with the error of the unit.
+    /// The repeat fails with the error of the unit.
     Fails(DecompressError),
-    /// It differs, and must be decompressed separately.
+    /// The repeat differs, and must be decompressed separately.
     Differs,
     /// The unit was not decompressed, because an earlier failure ended the job.
     Unknown,
@@ -196,8 +196,8 @@ mod tests {
                 }
             }
             input.extend([0; 30]);
-            for behind in [0, 30] {
-                let places: Vec<_> = places.iter().map(|&(at, len)| (at, len + behind)).collect();
+            for more in [0, 30] {
+                let places: Vec<_> = places.iter().map(|&(at, len)| (at, len + more)).collect();
                 let mut job = job(&input, &places);
                 let mut units = Units::of_most(0);
                 for piece in &job.pieces {

@@ -40,8 +40,8 @@ pub(super) fn has_large(layout: &dyn Layout) -> bool {
     layout.sectors().is_some_and(|sectors| sectors.logical == LARGE as u64)
 }
 
-/// Lays out the disk of `image`, with a size of `size` bytes, as `format` with `options`. If the output states the sizes of sectors, they are those that the image
-/// states, or else those for which its GPT is made. Fails as [`OutputFormat::layout`] does, and as reading the start of the disk does.
+/// Lays out the disk of `image`, with a size of `size` bytes, as `format` with `options`. An output that states sector sizes gets
+/// those of the image, or else those that its GPT implies. Fails as [`OutputFormat::layout`] does, and as reading the disk does.
 pub(super) async fn layout_of(
     image: &Image,
     size: u64,

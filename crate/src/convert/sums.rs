@@ -90,7 +90,7 @@ impl JobSums {
 pub struct Sums {
     /// The numbers of the MiBs that have data, ascending.
     parts: Vec<u64>,
-    /// Their sums.
+    /// The sums of these MiBs.
     sums: Vec<u128>,
 }
 
@@ -118,7 +118,7 @@ impl Sums {
 
     /// Adds the sums of another part of the disk. Fails with `internal` if memory runs out.
     pub(super) fn join(&mut self, mut other: Self) -> Result<()> {
-        // Those before a resume point are many, and the first ones.
+        // `other` has the sums before a resume point: most of them, and the first ones.
         std::mem::swap(self, &mut other);
         self.add(other.iter())
     }

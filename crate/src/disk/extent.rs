@@ -40,9 +40,9 @@ pub enum ExtentKind {
     Data {
         /// Its file.
         file: FileId,
-        /// Their host offset.
+        /// The host offset of the bytes.
         host: HostOffset,
-        /// Their encryption, if any.
+        /// The encryption of the bytes, if any.
         encrypted: Option<Encrypted>,
     },
     /// A part of a single compressed unit, such as a cluster.

@@ -38,7 +38,7 @@ pub(crate) enum HostUse {
 /// A comparison of a range with the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// No earlier range is there.
+    /// No earlier range overlaps it.
     Free,
     /// An earlier range has the same units.
     Shared,

@@ -47,7 +47,7 @@ pub struct Info {
     pub specific: Details,
     /// The image and the layers below it, as far as their files were handed over.
     pub layers: Vec<LayerInfo>,
-    /// What is missing to read the image.
+    /// The files and passwords that are missing to read the image.
     pub needs: Vec<Need>,
     /// Names of companions that no image refers to.
     pub unused_companions: Vec<String>,
@@ -100,7 +100,7 @@ pub struct MemberInfo {
 /// The disks in a container from which a caller can choose.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiskList {
-    /// Those of the virtual machines in their order, then the others. Empty without a container.
+    /// The disks of virtual machines in the order of the machines, then the others. Empty without a container.
     pub(crate) disks: Vec<MemberInfo>,
     /// The name of their virtual machine, if its configuration has it.
     pub(crate) machine: Option<String>,

@@ -33,12 +33,12 @@ pub struct Reference {
 /// How a file is treated if the image that refers to it records no identity to check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unidentified {
-    /// It is read: the format has no identities.
+    /// The file is read: the format has no identities.
     #[default]
     Accepted,
-    /// It is read, with a notice.
+    /// The file is read, with a notice.
     Noticed,
-    /// It is refused: the format requires an identity.
+    /// The file is refused: the format requires an identity.
     Refused,
 }
 

@@ -112,7 +112,7 @@ pub(crate) enum FileChecking {
     NoTables,
 }
 
-/// What a check by a walk needs besides the walk.
+/// Data for a check by a walk, besides the walk.
 #[derive(Default)]
 pub(crate) struct WalkedCheck {
     /// Structures that the walk does not report.

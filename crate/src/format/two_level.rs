@@ -170,7 +170,7 @@ impl<D: Directory> TwoLevel<D> {
         (index, (slice.range.start - index * self.shape.span()) / self.shape.unit * self.shape.entry_size)
     }
 
-    /// The same part of the copy of the table, if that is in the file.
+    /// Returns the slice of the table's copy with the same entries, if the file has the copy.
     fn copy_of(&self, slice: &WantedSlice) -> Option<WantedSlice> {
         let (index, start) = self.place_of(slice);
         let table = self.directory.copy(index)?;

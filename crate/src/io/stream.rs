@@ -41,13 +41,13 @@ pub trait ByteStream {
         0
     }
 
-    /// What the end of the stream revealed. Valid once the end has been read.
+    /// Facts that only the end of the stream shows. Valid once the end has been read.
     fn ended(&self) -> Ended {
         Ended::default()
     }
 }
 
-/// What the end of a stream revealed.
+/// Facts that only the end of a stream shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ended {
     /// Whether the innermost container has no end mark: see [`crate::container::Contents::is_ended`].

@@ -48,10 +48,10 @@ pub(super) enum Reading {
 /// A checksum that a container states for a stored file.
 #[derive(Clone)]
 pub(crate) enum Checksum {
-    /// Of the file itself.
+    /// The checksum of the file itself.
     Of(StatedCrc),
-    /// Of a file that is not read from its start to its end, so that the checksum cannot be compared: a file around this one,
-    /// a disk image, or a file of which an earlier conversion has read the start.
+    /// A checksum that cannot be compared, since its file is not read from start to end: a file around this one, a disk image,
+    /// or a file whose start an earlier conversion has read.
     Around(StatedCrc),
 }
 

@@ -104,7 +104,7 @@ impl<'a> Choosing<'a> {
     }
 }
 
-/// What holds the disks from which one is chosen.
+/// The archive or machine from whose disks one is chosen.
 #[derive(Clone, Copy)]
 pub(super) enum Holder<'a> {
     /// An archive in the container of this name.

@@ -166,9 +166,9 @@ pub(crate) enum RawReason {
     Stated,
     /// The file is in a container, and its format is not known. Its size has to look like that of a disk.
     Guessed,
-    /// In addition, the caller has chosen the file, or its start looks like a disk.
+    /// As `Guessed`, and the caller has chosen the file, or its start looks like a disk.
     Likely,
-    /// It is an ISO 9660 image with a partition table.
+    /// The file is an ISO 9660 image with a partition table.
     HybridIso,
     /// The caller or the name of the file states the format, but the content shows another one.
     Despite(Recognised),

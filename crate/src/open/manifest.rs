@@ -22,7 +22,7 @@ const READ: usize = 512 << 10;
 
 /// Files with a manifest.
 pub(crate) struct Manifest {
-    /// The files of the archive. Without one, those of the image.
+    /// The files of the archive; without an archive, those of the image.
     members: Rc<[Member]>,
     is_checked: bool,
     /// The names of the members that the image uses; a split file has the name of the whole.

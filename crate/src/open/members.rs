@@ -42,7 +42,7 @@ pub(crate) enum ImageIn {
 pub(crate) struct Found {
     pub(crate) image: Member,
     pub(crate) file_type: FileType,
-    /// What a configuration states for it.
+    /// Facts about the image from the configuration of its machine.
     pub(crate) stated: StatedDisk,
     /// Whether it must be read together with other files, and one of these is compressed.
     pub(crate) needs_all: bool,

@@ -111,7 +111,7 @@ impl Layout for TarGzip {
     }
 
     fn size_for(&self, units: u64) -> u64 {
-        member_bound(self.disk_size, units, tar_header::BLOCK + tar_header::zeros_behind(self.disk_size))
+        member_bound(self.disk_size, units, tar_header::BLOCK + tar_header::zeros_after_only_file(self.disk_size))
     }
 
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
@@ -120,7 +120,7 @@ impl Layout for TarGzip {
 
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         let header = tar_header::header(DISK.as_bytes(), self.disk_size, stamp.seconds).to_vec();
-        let footer = vec![0; tar_header::zeros_behind(self.disk_size) as usize];
+        let footer = vec![0; tar_header::zeros_after_only_file(self.disk_size) as usize];
         Ok(Some(Box::new(GzipAssembler::new(header, footer))))
     }
 }

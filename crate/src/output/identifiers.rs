@@ -11,7 +11,7 @@ pub(super) struct Identifiers {
 }
 
 impl Identifiers {
-    /// Those derived from `uuid`, or else from the random bytes of `stamp`.
+    /// Derives the identifiers from `uuid`, or else from the random bytes of `stamp`.
     pub(super) fn new(uuid: Option<[u8; 16]>, stamp: &Stamp) -> Self {
         Self { first: uuid.unwrap_or_else(|| random_uuid(stamp)) }
     }
@@ -39,7 +39,7 @@ fn with_version(mut bytes: [u8; 16], version: u8) -> [u8; 16] {
     bytes
 }
 
-/// Parses the text of a UUID, perhaps in braces. `None` for other text, and for the null UUID.
+/// Parses a UUID, with or without braces. `None` for other text, and for the null UUID.
 pub(super) fn parsed(text: &str) -> Option<[u8; 16]> {
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
     let parts: Vec<_> = inner.split('-').collect();

@@ -144,7 +144,7 @@ pub trait Assembler {
     fn finish(&mut self, writes: &mut Writes) -> Result<()>;
 }
 
-/// What an assembler writes, in this order. Offsets ascend, except in [`Assembler::finish`] for the reserved bytes and those of
+/// The writes of an assembler, in order. Offsets ascend, except in [`Assembler::finish`] for the reserved bytes and those of
 /// [`Self::later`]. Bytes between two writes are zeros.
 #[derive(Default)]
 pub struct Writes(pub(crate) Vec<Write>);

@@ -57,7 +57,7 @@ pub struct OutputFormat {
 }
 
 impl OutputFormat {
-    /// What most formats have.
+    /// The fields that most formats share.
     const DEFAULT: Self = Self {
         name: "",
         aliases: &[],

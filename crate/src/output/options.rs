@@ -16,10 +16,10 @@ pub struct FormatOption {
     pub other: Option<OtherValues>,
 }
 
-/// The values of an option that are too many for a list.
+/// The values of an option that has too many of them to list.
 #[derive(Clone, Copy)]
 pub struct OtherValues {
-    /// What they are, for people: "a number from 1 to 8".
+    /// A description of the values for people: "a number from 1 to 8".
     pub form: &'static str,
     /// Returns the value in its usual form; `None` if it is not valid.
     pub(super) read: fn(&str) -> Option<String>,

@@ -56,12 +56,12 @@ fn header_of(kind: u8, name: &[u8], size: u64, seconds: u64) -> [u8; BLOCK as us
     bytes
 }
 
-/// Number of zeros from the end of a file of `size` bytes, a multiple of 512, to the end of the archive.
-pub(super) fn zeros_behind(size: u64) -> u64 {
+/// Number of zeros from the end of the only file, of `size` bytes (a multiple of 512), to the end of the archive.
+pub(super) fn zeros_after_only_file(size: u64) -> u64 {
     zeros_after(BLOCK + size)
 }
 
-/// Number of zeros from `end`, that of the last file, to the end of the archive.
+/// Number of zeros from `end`, the end of the last file, to the end of the archive.
 pub(super) fn zeros_after(end: u64) -> u64 {
     (end + END).next_multiple_of(RECORD) - end
 }
@@ -84,9 +84,9 @@ mod tests {
             let size = gib * GIB;
             let file = File::create(&path).unwrap();
             file.write_all_at(&header(b"disk.raw", size, 1_700_000_000), 0).unwrap();
-            let len = BLOCK + size + zeros_behind(size);
+            let len = BLOCK + size + zeros_after_only_file(size);
             assert_eq!(len % RECORD, 0, "{gib} GiB");
-            assert!(zeros_behind(size) >= END, "{gib} GiB");
+            assert!(zeros_after_only_file(size) >= END, "{gib} GiB");
             file.set_len(len).unwrap();
             let listed = Command::new("tar").args(["--utc", "-tvf"]).arg(&path).output().unwrap();
             let text = String::from_utf8(listed.stdout).unwrap();

@@ -77,7 +77,7 @@ fn fields_of_version_1() {
         ("an unknown flag", &[(80, &le32(2))], Fails(Unsupported, "unknown flags of VDI (0x2)")),
         ("a comment without end", &[(84, &[0xff; 256])], Same),
         ("the map in the header", &[(340, &le32(455))], Fails(Corrupt, "block map is in the header")),
-        ("the map right behind the header", &[(340, &le32(456)), (456, &[0xff; 32])], Bytes(vec![0; 8192])),
+        ("the map right after the header", &[(340, &le32(456)), (456, &[0xff; 32])], Bytes(vec![0; 8192])),
         ("the map in the blocks", &[(340, &le32(1000))], Fails(Corrupt, "before the end of the block map")),
         ("the map near 2^32", &[(340, &le32(u32::MAX)), (344, &le32(u32::MAX))], Fails(Corrupt, "before the end")),
         ("the map past the end", &[(340, &le32(1 << 30)), (344, &le32(2 << 30))], Fails(Corrupt, "truncated")),

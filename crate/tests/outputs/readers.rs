@@ -238,7 +238,7 @@ pub fn is_archive(path: &Path, disk: &[u8]) {
         if count == 0 {
             break;
         }
-        assert!(part[..count] == zeros[..count], "no zeros behind the disk");
+        assert!(part[..count] == zeros[..count], "no zeros after the disk");
         archive.write_all(&part[..count]).unwrap();
         len += count as u64;
     }

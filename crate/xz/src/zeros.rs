@@ -9,8 +9,8 @@ use crate::stream::block_header;
 
 /// The most bytes of data in a chunk of LZMA2.
 const CHUNK: usize = 2 << 20;
-/// The control bytes of a chunk that resets everything, and of one that resets nothing. The low bits have the highest bits of its
-/// size less one.
+/// The control bytes of a chunk that resets everything, and of one that resets nothing. The low bits are the highest bits of the
+/// chunk's size minus one.
 const RESET_ALL: u8 = 0xe0;
 const RESET_NOTHING: u8 = 0x80;
 /// The property byte without context bits: `lc`, `lp` and `pb` are 0.

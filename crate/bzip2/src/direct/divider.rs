@@ -167,7 +167,7 @@ impl Bzip2Divider {
     }
 }
 
-/// What follows `signature`; `None` if it is none.
+/// What `signature` begins; `None` if it is neither of the two signatures.
 fn following(signature: u64) -> Option<Next> {
     match signature {
         BLOCK => Some(Next::Block),

@@ -181,7 +181,7 @@ impl<'a, 'c> FastTurns<'a, 'c> {
         // SAFETY: `next <= input_end` held before this refill or the last one, and a refill adds at most 7, so there
         // are at least 9 bytes.
         self.buffer |= unsafe { load(self.input, self.next) } << (self.count & 63);
-        // Bits from `count` on are those of the byte at `next`, loaded again or not at all.
+        // From bit `count` on, the buffer has zeros or bits of the byte at `next`: loading that byte again changes nothing.
         self.next += 7 - (self.count as usize >> 3 & 7);
         self.count |= 56;
     }

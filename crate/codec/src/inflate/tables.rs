@@ -70,12 +70,12 @@ impl CodeEntry {
         self.0 & END != 0
     }
 
-    /// The entry as a number, whose lowest 6 bits are the number of bits that it takes.
+    /// The packed entry. Its lowest 6 bits state how many bits of the input the code takes.
     pub(super) fn raw(self) -> u32 {
         self.0
     }
 
-    /// The number of bits that it takes.
+    /// How many bits of the input the code takes.
     pub(super) fn bits(self) -> u32 {
         self.0 & 0xff
     }
@@ -343,8 +343,8 @@ mod tests {
                 code <<= 1;
                 for symbol in (0..lens.len()).filter(|&symbol| lens[symbol] == len) {
                     let reversed = u64::from(code.reverse_bits() >> (32 - u32::from(len)));
-                    for behind in [0, u64::MAX] {
-                        let buffer = behind << len | reversed;
+                    for after in [0, u64::MAX] {
+                        let buffer = after << len | reversed;
                         let mut entry = table.at(buffer);
                         let mut bits = 0;
                         if entry.is_exception() && entry.is_subtable() {

@@ -195,7 +195,7 @@ impl Argon2Derivation {
         let is_first_slice = pass == 0 && slice == 0;
         let selected = if is_first_slice { lane } else { (random >> 32) as usize % lanes };
         let complete = if pass == 0 { slice * segment_len } else { lane_len - segment_len };
-        // Of the same lane also the blocks of this segment; never the previous block.
+        // In the same lane, the earlier blocks of this segment count, too, except for the previous one.
         let area = if selected == lane { complete + index - 1 } else { complete - usize::from(index == 0) };
         let low = random & u64::from(u32::MAX);
         let back = (area as u64 * ((low * low) >> 32)) >> 32;

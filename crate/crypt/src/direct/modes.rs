@@ -1,7 +1,7 @@
 //! Block cipher modes, for the blocks of one sector: what is done before and after its blocks are encrypted or decrypted
 //! independently.
 //!
-//! They are not taken from crates, whose modes call a cipher for a few blocks at a time. The platform takes 32 blocks or more.
+//! The modes in crates call a cipher for a few blocks at a time, but calls of the platform's AES pay from 32 blocks on.
 
 use super::block_cipher::CipherBlock;
 use crate::Mode;

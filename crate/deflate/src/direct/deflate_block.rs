@@ -127,10 +127,10 @@ impl DeflateBlock {
         let table = WordTable::of(codes);
         let mut input = input;
         for sequence in &self.sequences[..self.len] {
-            let (literals, behind) = input.split_at(sequence.literals as usize);
+            let (literals, rest) = input.split_at(sequence.literals as usize);
             table.literals(literals, bits);
             table.matched(sequence, bits);
-            input = &behind[usize::from(sequence.len)..];
+            input = &rest[usize::from(sequence.len)..];
         }
         table.literals(input, bits);
         table.literals[END].add(bits);

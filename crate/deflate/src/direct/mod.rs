@@ -40,7 +40,7 @@ pub struct Deflater {
 impl Deflater {
     /// Compresses `input` into `output`, which must have at least [`bound`](crate::bound) bytes. Returns the length of
     /// the result: blocks, none marked as the last, and an empty stored block, which leaves the position byte-aligned.
-    /// They refer to nothing before `input`. Equal input gives equal output.
+    /// The blocks refer to nothing before `input`. Equal input gives equal output.
     pub fn segment(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
         let mut bits = BitWriter::new(output);
         self.tables()?.write_blocks(input, WINDOW, &mut bits);

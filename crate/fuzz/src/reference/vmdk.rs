@@ -5,7 +5,7 @@ use super::Reference;
 
 /// The bytes of a disk.
 pub struct Vmdk<'a> {
-    /// Each with its length.
+    /// The length of each extent, and its content.
     extents: Vec<(u64, Part<'a>)>,
     size: u64,
 }
@@ -83,9 +83,9 @@ impl<'a> Vmdk<'a> {
                 let name = &line[line.find('"')? + 1..line.rfind('"')?];
                 let found = files.companions.iter().filter(|(other, _)| other == name).collect::<Vec<_>>();
                 let [(_, file)] = found[..] else { return None };
-                let behind = line[line.rfind('"')? + 1..].split_whitespace().next();
+                let offset = line[line.rfind('"')? + 1..].split_whitespace().next();
                 match &kind[..] {
-                    "FLAT" | "VMFS" => Part::Flat(file, behind.unwrap_or("0").parse::<u64>().ok()?.checked_mul(512)?),
+                    "FLAT" | "VMFS" => Part::Flat(file, offset.unwrap_or("0").parse::<u64>().ok()?.checked_mul(512)?),
                     _ => Part::Sparse(Sparse::open(file)?),
                 }
             };

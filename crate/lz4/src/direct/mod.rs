@@ -137,7 +137,7 @@ impl Lz4Decoder {
     fn size(&mut self, frame: Frame) -> Result<bool, Fault> {
         let size = number(&self.held, 0);
         if frame.is_legacy && size as usize > frame.largest_compressed {
-            // The number is the magic number of the next frame.
+            // Not the size of a block, but the magic number of the next frame.
             (self.part, self.has_ended) = (Part::Header, true);
             return Ok(true);
         }

@@ -83,7 +83,7 @@ fn by_ours(file: &[u8]) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// The data by the program; `None` if it refuses the file.
+/// Decodes `file` with the program `lz4`; `None` if it refuses the file.
 fn by_lz4(file: &[u8]) -> Option<Vec<u8>> {
     let mut child = Command::new("lz4")
         .args(["-dcq"])

@@ -122,7 +122,7 @@ const LONGEST_DESCRIPTOR: u64 = 24;
 /// reading does.
 pub(super) async fn unwrap(entries: &mut [Entry<'_>], source: &dyn Source, directory: &CentralDirectory) -> Result<()> {
     let end = directory.range.start.0;
-    // Of each file: the start, and the end according to its stated length, which may lack multiples of `WRAP`.
+    // The start of each file, and its end by the stated length, which may be too small by a multiple of `WRAP`.
     let (mut places, mut at) = (Vec::new(), directory.base);
     for entry in &mut *entries {
         let mut start = directory.base + entry.offset % WRAP;

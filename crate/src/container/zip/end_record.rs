@@ -100,7 +100,7 @@ impl CentralDirectory {
         let start = stated.end.checked_sub(stated.size);
         let base = start.and_then(|start| start.checked_sub(stated.offset)).filter(|&base| stated.has_base(base));
         let (Some(start), Some(base)) = (start, base) else { return Err(damaged(stated.end)) };
-        // Of an archive that is cut off, it may be the end of a stored zip archive.
+        // In an archive that is cut off, these may be the end records of another zip archive, which is stored in it.
         if after > 0 && base > 0 {
             return Err(cut());
         }

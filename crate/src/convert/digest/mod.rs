@@ -82,7 +82,7 @@ impl<B> Digest<'_, B> {
     }
 }
 
-/// What a job has returned for the digest: bytes, and the data that they are or that they are hashes of. The runs are ascending.
+/// The bytes that a job has returned for the digest, and the ascending guest runs whose data, or whose hashes, they are.
 pub(crate) type DigestData<B> = (B, Vec<GuestRun>);
 
 /// The data of an output that is not encoded.

@@ -1,4 +1,4 @@
-//! The check of a QED image: which clusters its tables use, as `qemu-img check` finds it.
+//! Checks a QED image: finds the clusters that its tables use, as `qemu-img check` does.
 
 use super::{ENTRY_SIZE, Qed, QedHeader, UNALLOCATED, WINDOW, ZERO};
 use crate::disk::file_check::{CheckProgress, FileCheck};
@@ -31,7 +31,7 @@ pub(super) async fn check(disk: Rc<Qed>, progress: CheckProgress) -> Result<File
 
 struct QedCheck {
     header: QedHeader,
-    /// Of the file, in bytes.
+    /// The size of the file, in bytes.
     size: u64,
     /// How often each cluster is used.
     used: UnitCounts,

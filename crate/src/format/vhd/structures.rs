@@ -42,7 +42,7 @@ structure! {
 }
 
 impl VhdFooter {
-    /// Whether `bytes`, which may end early, have the checksum that they state. Old programs wrote one byte less.
+    /// Whether the checksum of `bytes` is right. Old programs wrote one byte less; missing bytes count as 0.
     pub(crate) fn is_intact(bytes: &[u8]) -> bool {
         let mut whole = Self::parse_start(bytes);
         let stated = std::mem::take(&mut whole.checksum);

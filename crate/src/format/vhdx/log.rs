@@ -70,7 +70,7 @@ type Checked = std::result::Result<u32, u64>;
 struct Sequence {
     /// Where the first one begins, in the log.
     start: u64,
-    /// Their length together.
+    /// The length of all entries.
     len: u64,
     last: EntryHeader,
 }

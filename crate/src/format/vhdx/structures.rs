@@ -18,7 +18,7 @@ pub(crate) const HEADER_SIGNATURE: [u8; 4] = *b"head";
 pub(crate) const VERSION: u16 = 1;
 pub(crate) const LOG_VERSION: u16 = 0;
 
-/// Offsets and size of the region tables. A log may change them, and what follows.
+/// Offsets and size of the region tables. Unlike the headers, they and all later structures may be changed by the log.
 pub(crate) const REGION_TABLES: [u64; 2] = [192 << 10, 256 << 10];
 pub(crate) const REGION_TABLE_SIZE: u64 = 64 << 10;
 pub(crate) const REGION_SIGNATURE: [u8; 4] = *b"regi";

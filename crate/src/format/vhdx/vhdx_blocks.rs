@@ -27,7 +27,7 @@ const BAT_WINDOW: u64 = 256 << 10;
 const SLICE: u64 = 64 << 10;
 
 impl BlockTable {
-    /// What blocks of `state` are if they are not in the file; `None` for other states.
+    /// How the disk reads a block whose `state` says that it is not in the file; `None` for other states.
     fn absent(&self, state: u64) -> Option<ExtentKind> {
         match state {
             NOT_PRESENT if self.has_parent => Some(ExtentKind::Unallocated { host: None }),

@@ -162,7 +162,7 @@ pub(super) fn with_disks(layout: Box<dyn Layout>, more: &[u64], format: &OutputF
 #[derive(Clone, Copy)]
 pub(super) enum DiskSize {
     Known(u64),
-    /// It can be determined by reading the disk first.
+    /// A first pass over the disk can determine the size.
     Measurable,
     /// The disk comes in a caller's stream, which is read once.
     Unknown,
@@ -209,7 +209,7 @@ fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> Out
     let refused = layout.as_ref().err().filter(|error| error.code == SIZE_NEEDED).cloned();
     let needs_size = refused.is_some();
     if needs_size {
-        // Its form does not depend on the size.
+        // The encoding does not depend on the size.
         layout = (format.layout)(0, chosen);
     }
     let encoding = layout.as_ref().map_or(Encoding::Plain, |layout| layout.encoding());

@@ -42,7 +42,7 @@ pub struct OpenOptions {
     /// The number of containers around the disk, if it is known: the content of the last one is the disk, even if it begins like a
     /// container. `None`: all that are recognised.
     pub containers: Option<usize>,
-    /// What decodes a compressed file whose content must be read at any position. `None`: it has to be unpacked.
+    /// Decodes a compressed file in place, for reading at any position. `None`: the file has to be unpacked first.
     pub in_place: Option<InPlace>,
 }
 

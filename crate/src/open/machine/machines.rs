@@ -16,7 +16,7 @@ use decant_text::folded;
 
 /// Maximum number of names in an error message.
 const LISTED: usize = 3;
-/// Maximum length of all configurations of an archive, in bytes. That of a machine usually has a few KB.
+/// Maximum length of all configurations of an archive, in bytes. One configuration usually has a few KB.
 const MOST_TEXT: usize = 16 << 20;
 
 /// A machine and its configuration.
@@ -254,7 +254,7 @@ impl Machines {
         Holder::Archive(container).missing(&disk.path, &self.all[*machine].path, list)
     }
 
-    /// Fails with `unsupported` if a configuration marks `image`, one of `files`, as encrypted, although its file does not show it.
+    /// Fails with `unsupported` if a configuration says that `image`, one of `files`, is encrypted: its file may not show it.
     pub(in crate::open) fn require_plain(&self, image: &Member, files: &[Member]) -> Result<()> {
         let names = FileNames::new(files.iter().map(|file| &*file.name));
         let is_image = |at: usize| files[at].name == image.name;

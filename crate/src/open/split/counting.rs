@@ -82,7 +82,7 @@ impl Counting {
     }
 }
 
-/// Of numbers that widen: how many have `more` times the last letter of `alphabet` before them.
+/// Counts the widening numbers that begin with `more` times the last letter of `alphabet`.
 fn amount(alphabet: Alphabet, more: usize) -> u64 {
     let len = alphabet.len() as u64;
     (len - 1).saturating_mul(len.saturating_pow(more as u32 + 1))

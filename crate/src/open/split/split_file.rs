@@ -74,7 +74,7 @@ impl SplitFile {
     /// Names the first part in the `error` for an image that is not recognised, or asks for all parts if the image is truncated.
     pub(crate) fn explain(&self, error: Error) -> Error {
         if error.fields.get("file").is_some() {
-            // Of a companion.
+            // The error is about a companion.
             return error;
         }
         match &self.first {

@@ -258,7 +258,7 @@ struct OvaAssembler {
 
 /// The file of a disk.
 struct DiskFile {
-    /// Its size is that of the file so far.
+    /// The disk. The OVF states its size as the size of the file so far.
     disk: Disk,
     vmdk: Box<dyn Assembler>,
     /// The offset of the file, once it is the current one.
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// Of files of 8 GiB and more, the size does not fit octal digits.
+    /// The size of a file of 8 GiB or more does not fit octal digits.
     #[test]
     fn the_sizes_of_large_files() {
         // (grains, whether the size of the file is in base 256)

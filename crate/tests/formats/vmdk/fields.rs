@@ -35,7 +35,7 @@ fn header_and_tables() {
         ("grain of 2^64", &[(20, &le64(u64::MAX))], Fails(Corrupt, "grain size")),
         ("no descriptor", &[(28, &le64(0))], Fails(MissingFile, "open the descriptor")),
         ("blank descriptor", &[(DESCRIPTOR, &[0; 200])], Fails(MissingFile, "open the descriptor")),
-        ("descriptor behind the end", &[(28, &le64(1 << 20))], Fails(Corrupt, "the descriptor")),
+        ("descriptor after the end", &[(28, &le64(1 << 20))], Fails(Corrupt, "the descriptor")),
         ("descriptor at 2^64", &[(28, &le64(u64::MAX))], Fails(Corrupt, "impossible position")),
         ("descriptor of 1 sector", &[(36, &le64(1))], Same),
         ("descriptor too large", &[(36, &le64(1 << 12))], Fails(Limit, "descriptor")),
@@ -44,12 +44,12 @@ fn header_and_tables() {
         ("many entries in a table", &[(44, &le32(1 << 16))], Same),
         ("too many entries in a table", &[(44, &le32(u32::MAX))], Fails(Corrupt, "entries")),
         ("redundant, without the flag", &[(48, &le64(1 << 40))], Same),
-        ("directory behind the end", &[(56, &le64(1 << 20))], Fails(Corrupt, "the grain directory")),
+        ("directory after the end", &[(56, &le64(1 << 20))], Fails(Corrupt, "the grain directory")),
         ("directory at 2^64-2", &[(56, &le64(u64::MAX - 1))], Fails(Corrupt, "impossible position")),
         ("footer that is not there", &[(56, &le64(u64::MAX))], Fails(Corrupt, "footer")),
-        ("table behind the end", &[(DIRECTORY, &le32(1 << 20))], Fails(Corrupt, "a grain table")),
-        ("grain behind the end", &[(TABLE + 4, &le32(1 << 20))], Fails(Corrupt, "a grain is at")),
-        ("grain that ends behind the end", &[(TABLE + 4, &le32(48))], Fails(Corrupt, "inside a grain")),
+        ("table after the end", &[(DIRECTORY, &le32(1 << 20))], Fails(Corrupt, "a grain table")),
+        ("grain after the end", &[(TABLE + 4, &le32(1 << 20))], Fails(Corrupt, "a grain is at")),
+        ("grain that ends after the end", &[(TABLE + 4, &le32(48))], Fails(Corrupt, "inside a grain")),
     ];
     check_changes(&Case { name: Some("a.vmdk".to_owned()), ..Case::new(plain()) }, &whole(), rows);
 }
@@ -125,10 +125,10 @@ fn sesparse() {
         ("journal", &[(SE_VOLATILE + 24, &le64(1))], Fails(Unsupported, "journal")),
         ("directory's size", &[(136, &le64(0))], Fails(Corrupt, "too small")),
         ("a directory entry", &[(SE_DIRECTORY, &le64(1))], Fails(Corrupt, "directory is invalid")),
-        ("a table behind the end", &[(SE_DIRECTORY, &le64(0x1000_0000 << 32 | 9))], Fails(Corrupt, "table")),
+        ("a table after the end", &[(SE_DIRECTORY, &le64(0x1000_0000 << 32 | 9))], Fails(Corrupt, "table")),
         ("an entry of no kind", &[(entry, &le64(1))], Fails(Corrupt, "grain table is invalid")),
         ("an entry of another kind", &[(entry, &le64(4 << 60))], Fails(Corrupt, "grain table is invalid")),
-        ("a grain behind the end", &[(entry, &le64(3 << 60 | 9 << 48))], Fails(Corrupt, "a grain is at")),
+        ("a grain after the end", &[(entry, &le64(3 << 60 | 9 << 48))], Fails(Corrupt, "a grain is at")),
         ("a grain beyond all", &[(entry, &le64(3 << 60 | 0xffff_ffff_ffff))], Fails(Corrupt, "invalid")),
     ];
     check_extent(&vmdk::sesparse(64, &few_grains()), over_sesparse, rows);

@@ -107,19 +107,19 @@ fn damage() {
     let cut = plain[..plain.len() - 8 * SECTOR].to_vec();
     let rows: &[(&str, &[u8], Patch, Losses)] = &[
         ("the last grain is missing", &cut, &[], &[(7, 1, GRAIN_TRUNCATED)]),
-        ("a grain behind the end", &plain, &[(TABLE + 4, &beyond)], &[(1, 1, GRAIN_TRUNCATED)]),
-        ("a table behind the end", &plain, &[(DIRECTORY, &beyond)], &[(0, 8, TABLE_TRUNCATED)]),
+        ("a grain after the end", &plain, &[(TABLE + 4, &beyond)], &[(1, 1, GRAIN_TRUNCATED)]),
+        ("a table after the end", &plain, &[(DIRECTORY, &beyond)], &[(0, 8, TABLE_TRUNCATED)]),
         ("a grain, far away", &plain, &[(TABLE + 4, &far)], &[(1, 1, GRAIN_OUTSIDE)]),
         ("a table, far away", &plain, &[(DIRECTORY, &far)], &[(0, 8, TABLE_OUTSIDE)]),
         ("a compressed grain, far away", &stream, &[(TABLE + 12, &far)], &[(3, 1, GRAIN_OUTSIDE)]),
-        ("a directory behind the end", &plain, &[(56, &le64(1 << 20))], &[(0, 8, DIRECTORY_TRUNCATED)]),
+        ("a directory after the end", &plain, &[(56, &le64(1 << 20))], &[(0, 8, DIRECTORY_TRUNCATED)]),
         ("the same with another one", &redundant, &[(56, &le64(1 << 20))], &[]),
         ("a marker", &stream, &[(GRAINS, &[1])], &[(0, 1, GRAIN_MISPLACED)]),
         ("a stream", &stream, &[(GRAINS + 16, &[0xff; 4])], &[(0, 1, GRAIN_INVALID)]),
         // A stored block longer than the length in the marker: the file has all bytes that the marker states.
         ("the last stream", &stream, &[(last + 14, &[0, 0xff, 0xff, 0, 0])], &[(7, 1, GRAIN_INVALID)]),
         ("the last marker", &stream, &[(last + 8, &le32(1 << 12))], &[]),
-        ("a compressed grain behind the end", &stream, &[(TABLE + 12, &beyond)], &[(3, 1, GRAIN_TRUNCATED)]),
+        ("a compressed grain after the end", &stream, &[(TABLE + 12, &beyond)], &[(3, 1, GRAIN_TRUNCATED)]),
     ];
     for (what, image, patches, losses) in rows {
         let lost: Vec<_> = losses.iter().map(|&(start, len, damage)| lost(8 * start, 8 * len, damage)).collect();

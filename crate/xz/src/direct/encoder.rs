@@ -7,8 +7,8 @@ use lzma_rust2::{Lzma2Options, Lzma2Writer, Write};
 
 /// The level of compression: of those of `xz`, the one that takes the least time for its size.
 const LEVEL: u32 = 1;
-/// What the encoder of a block allocates beside its output, in bytes: an estimate, which is taken as one allocation and given back
-/// before, since the library does not report that memory ran out.
+/// Estimated bytes that the encoder of a block allocates besides its output. The library does not report that memory ran out, so
+/// this much is allocated and freed first.
 const MEMORY: usize = 9 << 20;
 
 /// Encodes blocks.

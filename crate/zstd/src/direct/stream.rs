@@ -11,7 +11,7 @@ pub(super) const CHECKSUM_WRONG: usize = 22;
 
 /// The logarithm of the largest window that the library decodes with: `ZSTD_WINDOWLOG_MAX`.
 const LARGEST_LOG: u32 = if cfg!(target_pointer_width = "32") { 30 } else { 31 };
-/// That window, in bytes.
+/// The largest window, in bytes.
 const LARGEST: u64 = 1 << LARGEST_LOG;
 
 /// Decodes consecutive frames as one stream. Checksums and content sizes are verified, and skippable frames are skipped.

@@ -11,7 +11,7 @@ const MAGICS: [&[u8; 6]; 2] = [b"LUKS\xba\xbe", b"SKUL\xba\xbe"];
 const VERSION: u16 = 2;
 /// The length of the binary part of a copy; the JSON area follows.
 const BINARY: usize = 4096;
-// Its fields.
+// Offsets of the fields in the binary part.
 const HDR_SIZE: usize = 8;
 const SEQID: usize = 16;
 const CSUM_ALG: usize = 72;
@@ -26,7 +26,7 @@ const CSUM_LEN: usize = 64;
 const ONLINE_REENCRYPTION: &str = "online-reencrypt";
 const REENCRYPTION: &str = "LUKS2 with a reencryption that is not complete (complete it with 'cryptsetup reencrypt --resume-only'), the requirement";
 
-/// The lengths of keys, in bytes. The longest is of XTS with two keys of 256 bits.
+/// The lengths of keys, in bytes. AES-256 in mode XTS has the longest: two keys of 256 bits.
 const MAX_KEY: u32 = 64;
 const MIN_KEY: u32 = 16;
 /// The number of stripes that every writer uses; fewer are supported too.

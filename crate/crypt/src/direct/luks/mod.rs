@@ -69,11 +69,11 @@ enum Kdf {
 
 /// Why a header is refused.
 enum Fault {
-    /// It violates the format, at this offset from its start.
+    /// The header violates the format at this offset.
     Corrupt(u64, String),
-    /// It uses a feature that is not supported, with this name in it.
+    /// The header uses an unsupported feature, which it calls by this name.
     Unsupported(&'static str, String),
-    /// It requires too much of something. With the memory in bytes, or 0.
+    /// The header requires too much memory (in bytes), or too much of something else (0).
     Limit(u64, String),
     /// Neither copy is valid.
     NoHeader,

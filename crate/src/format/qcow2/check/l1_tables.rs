@@ -15,7 +15,7 @@ const MOST_TABLES: usize = 1 << 23;
 pub(super) struct TableUse {
     /// From the L1 table of the active disk.
     pub(super) active: u64,
-    /// Those of them in which the flag "copied" counts: QEMU reads no table at offset 0.
+    /// Those from the L1 table of the active disk whose flag "copied" counts: QEMU reads no table at offset 0.
     pub(super) copied: u64,
     pub(super) all: u64,
 }

@@ -74,7 +74,7 @@ impl Check {
         self.count(host, host_len, uses.all)?;
         self.report.allocated_clusters += uses.active;
         self.report.compressed_clusters += uses.active;
-        // They share clusters, so they never begin where the last one ended.
+        // Compressed clusters share host clusters, so none begins where the previous one ended.
         self.report.fragmented_clusters += uses.active;
         Ok(())
     }
