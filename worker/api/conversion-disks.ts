@@ -50,7 +50,7 @@ export function withDisk(fields: Fields, disk: ConversionContext): Fields {
 /** The name of a disk, without folders. */
 const nameOf = ({ info: { name } }: ConversionContext): string | undefined => name?.slice(name.lastIndexOf('/') + 1);
 
-/** What messages call disk number `at` of several. */
+/** The title of disk number `at` of several in messages. */
 export function titleOf(disks: ConversionContext[], at: number): string {
   const name = nameOf(disks[at]!);
   const which = `disk ${at + 1} of ${disks.length}`;

@@ -13,7 +13,7 @@ import { asPhase } from './whole-progress.js';
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
 const USUAL_UNIT = 4096;
 
-/** What works without storing the disk of a stream: raw, for example, does not state its size first. */
+/** The advice if a stream's disk cannot be stored: raw, for example, does not need the size first. */
 const ANOTHER_FORMAT = 'choose another output format, such as raw';
 
 /**

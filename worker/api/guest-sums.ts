@@ -78,7 +78,7 @@ export function* differingParts(one: GuestSums, other: GuestSums): Generator<num
 
 /** The sums as words of the platform's byte order, which is little-endian wherever there is WebAssembly in practice. */
 function wordsOf(sums: GuestSums): Uint32Array {
-  // They may begin at any position of their buffer.
+  // A copy: the sums may not be aligned in their buffer.
   const { buffer } = Uint8Array.from(sums);
   return new Uint32Array(buffer);
 }

@@ -118,7 +118,7 @@ export class OpenImage {
     private readonly platform: Platform,
     private readonly setup: ImageSetup,
     private readonly sessions: ImageSessions,
-    /** What the image was unpacked from. */
+    /** The packed file, if the image was unpacked. */
     packed?: Pick<Unpacked, 'containers' | 'members' | 'machine' | 'hardware'>,
   ) {
     const { info, members, formats, comesInOrder } = sessions.opened;
@@ -321,7 +321,7 @@ export class OpenImage {
     };
   }
 
-  /** What a conversion of another image needs to convert this one, too. Throws `usage` if the image was closed. */
+  /** Returns this image as a further disk for the conversion of another one. Throws `usage` if the image was closed. */
   asOtherDisk(): OtherDisk {
     this.#requireOpen();
     return {

@@ -14,7 +14,7 @@ import { convertInto } from './conversion-run.js';
 import type { Platform } from './platform.js';
 import { asPhase } from './whole-progress.js';
 
-/** What works without the temporary file. */
+/** The advice if the temporary file cannot be made. */
 const OTHERWISE = 'unpack the image yourself';
 
 /** The packed files from which a disk can be chosen. */

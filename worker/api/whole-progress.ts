@@ -30,7 +30,7 @@ export async function withProgress<T>(
   });
   if (!last) return result;
   const { secondsLeft: _, ...ended }: Progress = last;
-  // It is too late to fail.
+  // The work is done, so an error of the listener is ignored.
   callListener(
     () => listener({ ...ended, fraction: 1 }),
     () => {},

@@ -1,5 +1,5 @@
-// `decant info --report`: what helps in a bug report about an image, and nothing private. Texts come from an image, a file name or a
-// server, so a report has only words of the lists below. Of numbers, it leaves out those that identify a disk.
+// `decant info --report`: describes an image for a bug report, without private data. A text may come from an image, a file name
+// or a server, so a report has only words from the lists below. It leaves out numbers that identify a disk.
 
 import { readFile } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
@@ -42,7 +42,7 @@ const SPECIFIC = new Set([
 
 /** Fields of errors and notices whose texts are words. */
 const WORD_FIELDS = ['format', 'otherFormat', 'container'];
-/** Those whose texts are Decant's own. */
+/** Fields of errors and notices whose texts are written by Decant. */
 const OWN_FIELDS = ['damage', 'role', 'by'];
 
 /** The most rows of a list. */

@@ -50,7 +50,7 @@ export interface Option<T> {
   multiple: boolean;
   /** The commands that take it; by default all. */
   commands?: CommandName[];
-  /** What completions offer as its value. */
+  /** The values that completions offer. */
   takes?: Taken;
   /** Texts of the help, by how the option is written. */
   help: Record<string, string>;
@@ -58,7 +58,7 @@ export interface Option<T> {
   read(given: ParsedValue): T;
 }
 
-/** What an option has besides its name and its help. */
+/** The properties of an option besides its name and its help. */
 type Details = Pick<Option<unknown>, 'short' | 'commands' | 'takes'>;
 
 /** The help, as one text of an option that is written in the usual way, or by how it is written. */

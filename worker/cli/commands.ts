@@ -30,7 +30,7 @@ export interface CommandEntry {
   failed: number;
   /** The exit code of wrong usage. */
   wrongUsage: number;
-  /** The exit code if the reader of standard output, such as `head`, has ended; not 0 where 0 says something of the image. */
+  /** The exit code if the reader of standard output, such as `head`, has ended; not 0 if 0 is a statement about the image. */
   unread: number;
   /** Whether it decodes the disk: workers are started for it while the files are opened. */
   decodes: boolean;

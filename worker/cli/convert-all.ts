@@ -151,7 +151,7 @@ async function removeEmpty(folder: string, outermost: string): Promise<void> {
 
 /** The ends of the names of archives and machines. */
 const SEVERAL_DISKS = endingIn([...ARCHIVES, ...MACHINES]);
-/** What may be around them. */
+/** The ends of the names of compressed files, which may contain archives. */
 const PACKED = endingIn(COMPRESSED);
 
 /** The name of the archive or folder, without its extensions. */

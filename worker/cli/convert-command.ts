@@ -24,7 +24,7 @@ interface Converted {
   isWhole: boolean;
   /** The digests of the disks, if they are wanted. */
   digests: readonly DiskDigest[];
-  /** What was made for its place, if a step follows there. */
+  /** The result, if a command at the place is the next step. */
   made: MadeDisk | undefined;
 }
 
@@ -126,7 +126,7 @@ async function writeBmap(path: string, text: string): Promise<void> {
   }
 }
 
-/** What is done before the conversion of a streamed disk, whose size is needed first. */
+/** Says that a pass over a streamed disk comes first, since the output states the size at its start. */
 const beforehand = ({ info }: AnyImage): string =>
   info.fileSize === undefined
     ? 'the size of the disk is needed first, so the disk is stored in a temporary file'
@@ -169,7 +169,7 @@ async function madeDisk(
   if (sizeOfImage === undefined || image.streamed) return made;
   const { contentsOf } = await import('../contents/index.js');
   const read = (offset: number, length: number) => image.read(offset, length, { signal });
-  // What cannot be read is not known. The conversion has reported damage.
+  // Without readable contents, nothing is known about them. The conversion has reported damage.
   return { ...made, contents: await contentsOf(read, sizeOfImage).catch(() => undefined) };
 }
 

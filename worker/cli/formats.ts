@@ -15,15 +15,15 @@ export const endingIn = (extensions: string[]): RegExp => new RegExp(`(?:${exten
 
 const extensionsOf = (members: { extensions: string[] }[]): string[] => members.flatMap(({ extensions }) => extensions);
 
-/** Of disk images in formats that Decant reads. */
+/** Extensions of disk images in formats that Decant reads. */
 export const IMAGES = extensionsOf(FORMATS.filter(({ kind }) => kind === 'image'));
-/** Of configurations of virtual machines. */
+/** Extensions of configurations of virtual machines. */
 export const MACHINES = extensionsOf(FORMATS.filter(({ kind }) => kind === 'machine'));
-/** Of containers that may have several files. */
+/** Extensions of containers that may have several files. */
 export const ARCHIVES = extensionsOf(CONTAINERS.filter(({ isArchive }) => isArchive));
-/** Of files that are compressed as a whole. */
+/** Extensions of files that are compressed as a whole. */
 export const COMPRESSED = extensionsOf(CONTAINERS.filter(({ isArchive }) => !isArchive));
-/** Of all files that are recognised. */
+/** Extensions of all files that are recognised. */
 export const KNOWN = extensionsOf([...FORMATS, ...CONTAINERS]);
 
 const DEFAULT = 'raw';
@@ -126,7 +126,7 @@ export function outputFormat(
 function looseFormat(output: string, options: Record<string, string>, place: string | undefined): FormatOption {
   const usage = (message: string) => new DecantError('usage', message);
   if (place !== undefined) throw usage('--for makes one file; choose ova instead of ovf');
-  // Of `-o help`, which has no output.
+  // `-o help` has no output.
   if (output === '') return { format: LOOSE.format, formatOptions: options, isLoose: true };
   const file = output.slice(output.lastIndexOf('/') + 1);
   const name = file.slice(0, -LOOSE.end.length);

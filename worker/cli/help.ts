@@ -81,7 +81,7 @@ export function helpOf(name: TopicName): string[] {
   const { summary, operands, examples } = commandEntry(name);
   const section = (title: string, rows: string[]): string[] => ['', `${title}:`, ...rows];
   const start = `usage: decant ${name} `;
-  // Those in brackets stay together.
+  // Text in brackets is not wrapped.
   const parts =
     usageOf(name)
       .slice(name.length)

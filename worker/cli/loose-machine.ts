@@ -42,7 +42,7 @@ export class LooseMachine implements Target {
   readonly #folder: string;
   readonly #name: string;
   readonly #disks: DiskFile[] = [];
-  /** What comes after the disks have been written: the descriptor, and the headers of the disks. By offset. */
+  /** Bytes that are written after the disks: the descriptor, and the headers of the disks. By offset. */
   readonly #late = new Map<number, Uint8Array>();
   readonly #made: string[] = [];
 

@@ -35,7 +35,7 @@ interface OpenContext {
   signal: AbortSignal;
 }
 
-/** What opening an image leads to: the image, or what it needs before, with the error that says so. */
+/** The result of opening an image: the image, or a question to the person, with the error that states it. */
 export type Opened =
   | { image: AnyImage }
   /** One of several disks must be chosen. */

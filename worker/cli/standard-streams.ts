@@ -51,7 +51,7 @@ export function requireNoTerminal(): void {
   }
 }
 
-/** Fails with `usage` for a pipe, terminal or the like: only standard output is written sequentially. */
+/** Fails with `usage` if `path` is a pipe, a terminal or the like: only standard output may be written to one. */
 export async function requireFile(path: string): Promise<void> {
   // A missing file is created.
   const stats = await statsOf(path);

@@ -17,9 +17,9 @@ export interface Unpacking {
   /** The folder for the temporary file. */
   folder: string;
   report: UnpackingReport;
-  /** Whether it must not be read in place. */
+  /** Whether the image must be unpacked, since it cannot be read in place. */
   isNeeded: boolean;
-  /** Whether it is one of several disks that are converted into a folder. */
+  /** Whether the image is one of several disks that are converted into a folder. */
   isForAll: boolean;
   /**
    * Called first: fails if the command cannot succeed with any image in `format`, which is undefined if it is not known. `read`:

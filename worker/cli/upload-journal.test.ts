@@ -89,7 +89,7 @@ test('the journal of a dead process is read and continued', async () => {
   expect(await journal.read()).toBe('one\n');
   await journal.append('two\n');
   expect(files().map((path) => readFileSync(path, 'utf8'))).toEqual(['one\ntwo\n']);
-  // It is owned: no other process takes it over.
+  // The journal is in use: no other process takes it over.
   expect(await journalOf().read()).toBeUndefined();
 });
 

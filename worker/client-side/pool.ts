@@ -137,7 +137,7 @@ export async function startPool(starter: WorkerStarter, engine: Engine, size: nu
 export function acquirePool(starter: WorkerStarter, engine: Engine, size: number): Pool {
   const pool = usablePool(starter, engine, size);
   pool.use();
-  // Such a pool runs one conversion only.
+  // A pool of an engine with one worker runs one conversion only.
   if (ENGINES[engine].isOneWorker) pool.giveUp();
   return pool;
 }

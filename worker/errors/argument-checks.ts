@@ -58,7 +58,7 @@ export function orUsageError<T>(what: string, read: () => T): T {
   }
 }
 
-/** Throws `usage` if nothing can be known about `value`, as about a revoked proxy. `what` is its name in the message. */
+/** Throws `usage` if `value` cannot be inspected, as a revoked proxy cannot. `what` is its name in the message. */
 export function checkReadable(what: string, value: unknown): void {
   if (!isObject(value) && typeof value !== 'function') return;
   orUsageError(what, () => {

@@ -58,7 +58,7 @@ function textOf(value: unknown): string {
 
 /**
  * Makes `text` safe to show: removes user, password and query from URLs in it, escapes hidden characters as `\u001b`, and
- * keeps at most 200 characters: of a longer text the first and the last 99 at most, with `…` between them.
+ * shortens it to 200 characters: up to 99 from its start, `…`, and up to 99 from its end.
  */
 export const shownText = (text: string): string => atMost(200, textOf(text));
 

@@ -121,7 +121,7 @@ interface Signature {
   others?: string[];
 }
 
-/** Of SAS, by service or account. Azure Storage, "Create a service SAS", "account SAS", "user delegation SAS". */
+/** The parameters of SAS. Azure Storage, "Create a service SAS", "account SAS", "user delegation SAS". */
 const SAS =
   'sp st se si spr sip sdd ses skoid sktid skt ske sks skv skdutid saoid suoid sduoid scid rscc rscd rsce rscl rsct'.split(
     ' ',

@@ -12,7 +12,7 @@ import { type HeaderPairs, headersFor, secretsIn } from './request-headers.js';
 import { RequestLimit, RequestSlots } from './request-limit.js';
 import type { Retries } from './retries.js';
 
-/** What differs between browsers and Node. */
+/** The differences between browsers and Node. */
 export interface HttpPlatform {
   /** Whether `fetch` shows redirects; a browser follows them itself. */
   seesRedirects: boolean;

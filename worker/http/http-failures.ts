@@ -87,7 +87,7 @@ const PERMANENT_STATUSES = [501, 505, 507];
 /** Node's `fetch` rejects on it. */
 export const PROXY_AUTHENTICATION_REQUIRED = 407;
 
-/** What a status means for a read. */
+/** The meaning of a status for a read, after the number. */
 const READ_HINTS: Record<number, string> = {
   401: '; it requires a user or a token',
   403: '; it does not allow this, or the address has expired',
@@ -203,7 +203,7 @@ const LARGEST_REQUEST = 64 << 10;
 const REASONS: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
-  // Of `node:https`, which hides the code of OpenSSL.
+  // `node:https` throws this in place of OpenSSL's code.
   EPROTO: 'TLS failed; the server may expect http on this port',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,

@@ -13,9 +13,9 @@ test.for([
   ['https://host/a', '/Gr\u00c3\u00b6\u00c3\u009fe', 'https://host/Gr%C3%B6%C3%9Fe'],
   ['https://host/a', '/Gr\u00f6\u00dfe', 'https://host/Gr%C3%B6%C3%9Fe'],
   ['https://host/a', '/\u78c1\u76d8', 'https://host/%E7%A3%81%E7%9B%98'],
-  // User and password go.
+  // User and password are removed.
   ['https://host/a', 'https://me:secret@other/b', 'https://other/b'],
-  // The same host keeps https.
+  // A redirect to http on the same host becomes https.
   ['https://host/a', 'http://host/b?c=d', 'https://host/b?c=d'],
   ['https://host/a', 'http://HOST:80/b', 'https://host/b'],
   ['https://host/a', 'http://me:secret@host/b', 'https://host/b'],

@@ -22,7 +22,7 @@ export async function readingFetch(): Promise<Fetch> {
   return environmentFetch();
 }
 
-/** What `read` takes of a `RequestInit`. */
+/** The part of `RequestInit` that `read` uses. */
 interface ReadInit {
   method?: string;
   headers?: Record<string, string>;

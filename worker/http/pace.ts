@@ -16,7 +16,7 @@ export class Pace {
   limit: number;
   /** Time to the first byte, in milliseconds. */
   #latency: number | undefined;
-  /** Of one request, in bytes per millisecond. */
+  /** The speed of one request, in bytes per millisecond. */
   #speed = FIRST_SPEED;
   /** Bytes received since `#since`, and requests that ended. */
   #came = 0;

@@ -21,7 +21,7 @@ export interface Choice {
   formatOptions: Record<string, string>;
 }
 
-/** What a caller has chosen of a format. */
+/** The parts of a format that a caller has chosen. */
 type WantedFormat = { [Part in keyof Choice]?: Choice[Part] | undefined };
 
 /** As `choicesFor`, but returns the best one. */

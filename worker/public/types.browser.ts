@@ -98,7 +98,7 @@ export interface ConvertOptions<Format extends OutputFormatName = OutputFormatNa
   spool?: boolean | undefined;
 }
 
-/** What converts an image. */
+/** An image that can be converted. */
 export interface Convertible {
   /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
   convert<Format extends OutputFormatName = OutputFormatName>(
@@ -151,7 +151,7 @@ export interface TargetKind {
   readonly copyExpires?: Date;
 }
 
-/** What to know about the kinds of targets. */
+/** The options of `targets`. */
 export interface TargetsOptions {
   /** The size of an output in bytes: says whether it fits. Creates such a file and removes it, since browsers' estimates are not reliable. */
   size?: number | undefined;

@@ -193,7 +193,7 @@ export interface LostRange {
   readonly length: number;
   /** Why the range is lost: a code of docs/errors.md. */
   readonly code: LostCode;
-  /** The same for people: one clause, without a full stop at its end. */
+  /** The reason for people: one clause, without a full stop at its end. */
   readonly message: string;
 }
 
@@ -225,7 +225,7 @@ export interface DigestedDisk {
   readonly lostRanges: number;
   /** The number of lost bytes. */
   readonly lostBytes: number;
-  /** Of `digest` of an image: notices for a person, as `notices` of a `ConvertResult`, which has those of a conversion. */
+  /** Notices for a person. Only `digest` of an image returns them here; a conversion returns them in its `ConvertResult`. */
   readonly notices?: readonly Notice[];
 }
 
@@ -291,7 +291,7 @@ export interface ConvertResult {
   readonly lostRanges: number;
   /** The number of lost bytes. If it is not 0, the output is damaged. */
   readonly lostBytes: number;
-  /** Of a `{ download }`: its copy in the browser's storage, which can be read until `copyExpires`. */
+  /** With `{ download }`: the copy in the browser's storage, which can be read until `copyExpires`. */
   readonly copy?: Blob;
   /** When the copy is removed: two minutes after the conversion, plus a second for each 20 MB. */
   readonly copyExpires?: Date;

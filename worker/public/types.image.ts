@@ -177,13 +177,13 @@ export interface CompareResult {
   readonly differentBytes: number;
   /** The number of ranges that they form. */
   readonly differentRanges: number;
-  /** Of a strict comparison of disks of one size: the first byte that is allocated or stored in another way. */
+  /** In a strict comparison of disks of equal size: the first byte that is allocated or stored in different ways. */
   readonly firstAllocationDifference?: number;
-  /** What was lost of damaged images that were opened with `salvage`, and counts as zeros; `disk` is 1 or 2. At most 10,000 of each. */
+  /** Lost ranges of images that were opened with `salvage`: they count as zeros. `disk` is 1 or 2. At most 10,000 a disk. */
   readonly lost: readonly LostRange[];
   /** The number of all lost ranges. */
   readonly lostRanges: number;
-  /** Their bytes. */
+  /** The number of all lost bytes. */
   readonly lostBytes: number;
 }
 

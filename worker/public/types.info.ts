@@ -206,7 +206,7 @@ export interface Extent {
   readonly hostOffset?: number;
   /** Why the range is lost, or, if it is of another kind, why its bytes may be wrong: a code of docs/errors.md. */
   readonly code?: LostCode;
-  /** The same for people: one clause, without a full stop at its end. */
+  /** The reason for people: one clause, without a full stop at its end. */
   readonly message?: string;
 }
 
@@ -233,11 +233,11 @@ export interface FileCheck {
   readonly unchecked: number;
   /** The clusters of the disk; 0 if the format's check does not count them, as the numbers below. */
   readonly totalClusters: number;
-  /** Those with data in the file. */
+  /** The clusters with data in the file. */
   readonly allocatedClusters: number;
-  /** Those that do not follow the previous one in the file. */
+  /** The clusters that do not follow the previous one in the file. */
   readonly fragmentedClusters: number;
-  /** Those that are compressed. */
+  /** The compressed clusters. */
   readonly compressedClusters: number;
   /** The end of the last cluster in use, in bytes; only of qcow2, otherwise 0. */
   readonly imageEnd: number;

@@ -115,8 +115,8 @@ export interface ConvertOptions<Format extends OutputFormatName = OutputFormatNa
    */
   bmap?: boolean | undefined;
   /**
-   * `false` leaves no holes in the file: it takes its whole size on the disk, by `fallocate` of util-linux, or else since zeros are written.
-   * The default for a place that refuses sparse files (`for`). Streams, and targets without `hole`, get zeros in any case.
+   * `false` allocates the whole file, without holes: by `fallocate` of util-linux, or else by writing zeros. The default for a
+   * place that refuses sparse files (`for`). Streams, and targets without `hole`, always get zeros.
    */
   sparse?: boolean | undefined;
   /**
@@ -127,7 +127,7 @@ export interface ConvertOptions<Format extends OutputFormatName = OutputFormatNa
   existing?: boolean | undefined;
 }
 
-/** What converts an image. */
+/** An image that can be converted. */
 export interface Convertible {
   /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
   convert<Format extends OutputFormatName = OutputFormatName>(

@@ -18,7 +18,7 @@ export interface PlaceFormat {
 
 /** A limit of a place. A place may have others: only documented limits are listed. */
 export interface PlaceLimit {
-  /** What is limited: the virtual size of the disk, or the size of the file, in bytes. */
+  /** The size that is limited: the virtual size of the disk, or the size of the file, in bytes. */
   readonly of: 'disk' | 'file';
   /** The smallest size that is accepted. */
   readonly min?: number;

@@ -38,7 +38,7 @@ export function openCustomSource(source: Source): OpenedSource {
     identity: source,
     name,
     size: size as number,
-    // It may change until the end of a conversion.
+    // A getter: the value may change until a conversion ends.
     get unnoticed() {
       return orSourceError(() => source.unnoticed);
     },

@@ -203,7 +203,7 @@ export class CustomTarget implements OutputTarget {
       const { abortTimeout = 0 } = this.target;
       return Math.max(usual, Math.min(MAX_ABORT_TIMEOUT, abortTimeout) * 1000) || usual;
     } catch {
-      // Its getter fails: `prepare` reports it.
+      // The getter of `abortTimeout` throws: `prepare` reports that.
       return usual;
     }
   }

@@ -225,7 +225,7 @@ test('page blob: one that was completed is never taken over', async () => {
 const EXISTING = `${PATH}-of-a-managed-disk`;
 const existingBlob = (cloud: ReturnType<typeof cloudOf>, options = {}) =>
   new PageBlob(new AzureBlob(requestsTo(cloud, options), new URL(`https://cloud.test${EXISTING}?sig=secret`)), true);
-/** Uploads to a page blob that is there. */
+/** Uploads to an existing page blob. */
 const filling = (cloud: ReturnType<typeof cloudOf>, disk = DISK) =>
   runClock(upload(existingBlob(cloud), disk).catch((thrown: unknown) => thrown));
 /** Uploads to a target that fails, and leaves `abort` to the test. */

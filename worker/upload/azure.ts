@@ -186,7 +186,7 @@ export class PageBlob implements Target {
   readonly #flight = new InFlight(WRITES_AT_ONCE);
   /** Metadata of an incomplete blob. A blob with another mark was left by an interrupted upload. */
   readonly #mark = crypto.randomUUID();
-  /** Pages are written only to a blob with this number. An upload that takes over the name sets another one. */
+  /** The sequence number: pages are written only to a blob that has it. An upload that takes over the name sets another one. */
   readonly #sequence = String(Math.floor(Math.random() * Number.MAX_SAFE_INTEGER));
   /** Whether this upload created the blob; 'perhaps' while the response to its creation is unknown. */
   #isOurs: boolean | 'perhaps' = false;

@@ -32,9 +32,9 @@ const CANCELLED = 499;
 export class Gcs implements UploadProtocol {
   readonly #flight = new InFlight(1);
   readonly digests = true;
-  /** That of the last part: of the whole object. */
+  /** Computes the MD5 of the whole object; set with the last part. */
   #digest!: () => Promise<Uint8Array>;
-  /** Of the whole object. */
+  /** The MD5 of the whole object. */
   #md5: Promise<Uint8Array> | undefined;
   #size = 0;
   #withoutRange = 0;

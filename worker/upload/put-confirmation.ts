@@ -25,7 +25,7 @@ interface SentObject {
 /** An object that was confirmed by HEAD. */
 export interface ConfirmedObject {
   url: URL;
-  /** Those of the response to HEAD. */
+  /** The headers of the response to HEAD. */
   headers: Headers;
 }
 

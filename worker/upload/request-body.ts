@@ -89,7 +89,7 @@ export const zeros = (length: number): Body => (isNode() ? new Uint8Array(length
 
 let zeroBlob: Blob | undefined;
 
-/** They share one Blob of zeros. */
+/** Returns Blobs with `length` zeros together. They share one Blob's memory. */
 function blobsOfZeros(length: number): Blob[] {
   zeroBlob ??= new Blob([new Uint8Array(STEP)]);
   const blobs = Array<Blob>(Math.floor(length / STEP)).fill(zeroBlob);

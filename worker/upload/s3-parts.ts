@@ -66,7 +66,7 @@ const HIDDEN = '; if it encrypts with its own keys, its CORS rules must expose x
 type MakePartCall = (headers?: Record<string, string>) => Promise<UploadCall>;
 
 /**
- * What a response proves about the stored bytes: the ETag is the `digest` of the sent bytes; a `checksum` matches; they are
+ * How a response proves the stored bytes: the ETag is the `digest` of the sent bytes; a `checksum` matches; they are
  * `different`; the ETag looks like `another` digest; or nothing.
  */
 type PartMatch = 'digest' | 'checksum' | 'different' | 'another' | 'nothing';

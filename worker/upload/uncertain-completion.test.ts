@@ -145,7 +145,7 @@ const mayAppear = (reason: string) => ({
   message: `the object may still appear at '${PLACE}': the server had received everything, but ${reason}`,
   fields: { leftAt: PLACE, leftCode: 'object-completed' },
 });
-/** Of these, HEAD does not show that the server will not complete the object. */
+/** Uploads that the server may still complete, as far as HEAD shows. */
 const UNSURE = ['s3', 'put', 'block blob'] as const;
 const SURE = ['gcs', 'tus', 'page blob'] as const;
 const later = (time: number) => new Promise<void>((resolve) => void setTimeout(resolve, time));

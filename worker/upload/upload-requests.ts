@@ -83,7 +83,7 @@ export class UploadRequests {
   readonly #timeout: number;
   /** The factor on the time for bodies: doubles after a time-out, until one is fast again. */
   #slowness = 1;
-  /** Of the last body with a response, in bytes per millisecond. */
+  /** The speed of the last body with a response, in bytes per millisecond. */
   #speed = FIRST_SPEED;
   /** The host where the upload continues, if its URL has another host. */
   #continuedAt: string | undefined;

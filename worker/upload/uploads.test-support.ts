@@ -136,7 +136,7 @@ export async function upload(
     }
     return await target.close();
   } catch (thrown) {
-    // What stays is for the tests of that.
+    // Other tests check what a failed abort leaves.
     await Promise.resolve(target.abort(thrown as Error, plan.identity !== undefined)).catch(() => {});
     throw thrown;
   }

@@ -13,7 +13,7 @@ const GAP = 256 << 10;
 const STALL_MS = 5000;
 /** If memory is short, large slices fail before small ones: a failed one is repeated in halves, down to this size in bytes. */
 const LEAST = 256 << 10;
-/** What browsers throw for lack of memory, and for other reasons. */
+/** Exceptions of browsers if memory is short; some have other reasons, too. */
 const TOO_LARGE = ['NotReadableError', 'RangeError'];
 
 /** A port whose other end is closed. */

@@ -1,6 +1,6 @@
 // Lends functions of the platform to `crypt.wasm`. `crate/crypt/src/direct/platform.rs` calls them.
 
-/** What is used of the exports of `crate/crypt/wasm`. */
+/** The exports of `crate/crypt/wasm` that are used here. */
 export interface CryptExports {
   memory: WebAssembly.Memory;
   __indirect_function_table: WebAssembly.Table;

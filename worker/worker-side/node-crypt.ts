@@ -24,7 +24,7 @@ const TURN_MS = 10;
 export function usePlatform(exports: CryptExports): void {
   const bytes: BytesAt = (address, length) => new Uint8Array(exports.memory.buffer as ArrayBuffer, address, length);
   const { prepare, run, free } = ciphers(bytes);
-  // What `run` does need not be begun.
+  // `run` is synchronous, so no decryption is begun and finished later.
   const cannot = () => CANNOT;
   lend(exports, [prepare, run, free, cannot, cannot, derivations(bytes), ...hashes(bytes)]);
 }
@@ -57,7 +57,7 @@ function ciphers(bytes: BytesAt): Record<'prepare' | 'run' | 'free', PlatformFun
       } catch {
         // Memory ran out: AES in the module needs none.
       }
-      // It may keep blocks back, and would return them in place of the next ones.
+      // After a failure, the cipher may hold blocks, which the next call would return.
       prepared.delete(number);
       return CANNOT;
     },

@@ -6,7 +6,7 @@ import { type Attachment, connectionMethods, type OpenRunner, openTarget, type R
 import { type CodecModules, instantiate, serveWithCodecs } from './wasm.js';
 import type { WorkerHost } from './worker-host.js';
 
-/** What a thread runs before it enters the loop of rayon, from which it never returns. */
+/** The calls that a thread serves before it enters the loop of rayon, from which it never returns. */
 type ThreadMethods = ReturnType<typeof threadMethods>;
 
 function threadMethods(host: WorkerHost, glue: typeof Threads) {

@@ -196,7 +196,7 @@ async function leftoverOf(files: FileSystemDirectoryHandle, name: string): Promi
       discard: () => discard(name),
     };
   } catch {
-    // It was removed in the meantime, or cannot be read.
+    // The file was removed since it was listed, or cannot be read.
     return undefined;
   }
 }

@@ -87,8 +87,8 @@ export function partialName(
 }
 
 /**
- * The files for `location` that can be resumed: their processes are dead. For another container, or another system that may have
- * mounted the folder, that cannot be known: their files must be unchanged for a while before `now`.
+ * Finds the files for `location` that can be resumed: those of dead processes. A process may also run in another container, or on
+ * another system that has mounted the folder: such a file must not have changed for a while before `now`.
  */
 export async function resumables(location: ResolvedPath, now: bigint): Promise<Buffer[]> {
   const found: Buffer[] = [];
@@ -141,10 +141,10 @@ function makerOf(name: Buffer): Maker | undefined {
 
 const isHere = ({ boot, namespace }: Maker): boolean => boot === here.boot && namespace === here.namespace;
 
-/** Whether a file's process is dead. If it did not run here, the `age` of the last change decides, in nanoseconds. */
-function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigint): boolean {
+/** Whether a file's process is dead. If it did not run here, it counts as dead if the last change is older than `least`. */
+function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, least: bigint): boolean {
   if (pid === NOBODY) return true;
-  return wasHere ? !isRunning(pid, start) : age > rest;
+  return wasHere ? !isRunning(pid, start) : age > least;
 }
 
 /**

@@ -13,7 +13,7 @@ interface Options {
   sync?: boolean;
   sparse?: boolean;
   existing?: boolean;
-  /** The file has its size, as one that is written in place. */
+  /** The file has its final size, as when it is written in place. */
   keepsSize?: boolean;
   hasFooter?: boolean;
   identity?: string;

@@ -61,7 +61,7 @@ export class PathTarget implements OutputTarget {
   #temporary: Buffer | undefined;
   /** The identity of the temporary file: another file may have its name by now. */
   #made: BigIntStats | undefined;
-  /** An output that is written in place, before the first write. */
+  /** The state of an output that is written in place, before the first write. */
   #untouched: BigIntStats | undefined;
   /** The existing file at the start, which may be replaced. */
   #existing: BigIntStats | undefined;
@@ -193,7 +193,7 @@ export class PathTarget implements OutputTarget {
     }
   }
 
-  /** What has become of an output that was written in place; undefined if nothing was written, and for other outputs. */
+  /** Describes the state of an output that is written in place, after a failure; undefined if it is unchanged, and for others. */
   async #overwritten(): Promise<string | undefined> {
     if (!this.#untouched || this.#fd === undefined) return undefined;
     // Writes to a device do not change its modification time.
@@ -451,7 +451,7 @@ export class PathTarget implements OutputTarget {
   }
 }
 
-/** What identifies an output: its folder and name, and the file that is there, which may have other names. */
+/** The identifiers of an output: its folder and name, and the existing file, which may have other names. */
 function keysOf(folder: BigIntStats, { name }: ResolvedPath, existing: BigIntStats | undefined): string[] {
   const location = `${folder.dev}:${folder.ino}/${name.toString('latin1')}`;
   return existing ? [location, `${existing.dev}:${existing.ino}`] : [location];
