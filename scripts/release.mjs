@@ -13,7 +13,7 @@ import { scriptChecks } from './tests/checks.mjs';
 import { counted } from './tests/tally.mjs';
 
 const PROJECT = 'scripts/project.json';
-/** A link to a picture, which GitHub shows on a page of its own unless it is asked for the raw file. */
+/** A link to a picture. On GitHub it leads to a page around the picture, unless it asks for the raw file. */
 const PICTURE = /\.(webp|png|svg)$/;
 const ADDRESS = /^https:\/\/github\.com\/[\w-]+\/[\w.-]*[\w-]$/;
 

@@ -7,8 +7,8 @@ import type { Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
 /**
- * What remains in the browser's storage: nothing, a part that can be resumed, something of unknown size, or so many bytes that the
- * browser does not remove yet.
+ * What remains in the browser's storage: nothing, a part that can be resumed, something of unknown size, or this number of
+ * bytes, which the browser has not removed yet.
  */
 export type StoredRemains = 'nothing' | 'kept' | 'unknown' | number;
 

@@ -103,7 +103,7 @@ test.each([
   expect(await remains?.remove()).toBe(said);
   const stays = content !== undefined && said !== english.fileRemoved('disk.raw');
   expect(folder.names).toEqual([...(stays ? ['disk.raw'] : []), 'other.raw']);
-  // What the browser does not let the page remove is listed again.
+  // A file that the browser refuses to remove is listed again.
   expect(records.size).toBe(said === english.fileNotRemoved('disk.raw') ? 1 : 0);
 });
 

@@ -19,7 +19,7 @@ export interface Bundle {
   disks?: Bundle[];
 }
 
-/** What an image, or the machine of several disks, is called on the screen. */
+/** The name of an image, or of a machine with several disks, on the screen. */
 export const labelOf = ({ top, disk }: Bundle): string => (disk ? `${top.file.name}: ${disk.name}` : top.file.name);
 
 /** Compares the bundles of two disks in one file, for their order. */

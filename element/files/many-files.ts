@@ -22,7 +22,7 @@ const SECTOR = 512;
 /** How many files are read at once. */
 const FILES_AT_ONCE = 100;
 
-/** What files of other kinds begin with. */
+/** The first bytes of files that are no disk images. */
 const OTHER_STARTS = [
   '\x89PNG',
   '\xff\xd8\xff',

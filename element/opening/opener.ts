@@ -331,7 +331,7 @@ export class Opener {
   }
 }
 
-/** What `image` needs: the missing files; without any, the password of `locked`, by default of the first encrypted layer. */
+/** Asks for the files that `image` lacks, or else for the password of `locked`: by default the first encrypted layer. */
 function needed(image: AnyImage, notice: string | undefined, locked?: Layer): Omit<Step<'needs'>, 'step'> {
   const { needs, layers } = image.info;
   // Files come first, because they may add layers to unlock.

@@ -100,7 +100,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
   return frame(state, texts, { text, name, by: notice ? 'notice' : undefined }, body);
 }
 
-/** What is known of a disk to choose. */
+/** The details of a disk in the list from which one is chosen. */
 function detailsOf({ size, format, virtualSize, missing }: DiskMember, texts: AllTexts): string[] {
   const disk = virtualSize === undefined ? [] : [texts.diskSize(virtualSize)];
   if (missing) return [...disk, texts.diskMissing];

@@ -58,7 +58,7 @@ function cancelButton({ id, background }: Item & { background: Background }, con
   return html`<button class="link" part="button link" aria-label=${`${cancel} ${shownText(state.target.name)}`} aria-disabled=${state.cancelling ? 'true' : nothing} @click=${() => controls.cancelInBackground(id)}>${cancel}</button>`;
 }
 
-/** What is announced of the conversions in the background: that they are there, and how they have ended. */
+/** Announces the conversions in the background, and their results. */
 export const backgroundNews = ({ inBackground }: Queue, texts: AllTexts): Warning[] =>
   inBackground.map(({ id, status, outcome, notices = [], background }) => ({
     id: `background ${id} ${status}`,

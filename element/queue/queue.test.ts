@@ -156,7 +156,7 @@ test('the disks of a machine become one item, whatever was done with them before
   expect(rows(queue)).toEqual(['a waiting', 'vm current', 'z waiting']);
   const joined = queue.items[1]!;
   expect(labelOf(joined.bundle)).toBe('vm');
-  // Its answers are those about one of its disks.
+  // An answer about one disk of the machine counts for the machine.
   const both = { ...opening, beside: [beginOpening(disks[0]!), beginOpening(disks[1]!)] };
   queue.take(queue.items[2]!.id, both);
   expect(queue.items[1]!.opening).toBe(both);
@@ -231,7 +231,7 @@ test.each([
   [[undefined, undefined], { done: 0, all: 2, failed: ['a', 'b'], damaged: [] }],
   [['a.raw', 'b.raw'], { done: 2, all: 2, failed: [], damaged: [] }],
   [['a.raw', 'damaged'], { done: 2, all: 2, failed: [], damaged: ['b'] }],
-  // It is not over.
+  // The second image is not finished yet.
   [['a.raw'], undefined],
 ] as const)('the results %j of two images', (results, overall) => {
   queue.add([bundle('a'), bundle('b')]);

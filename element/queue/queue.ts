@@ -10,7 +10,7 @@ import type { Overall, Remedy, Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
 
-/** What the list shows of a result. */
+/** The parts of a result that the list shows. */
 export type Finished = Omit<Step<'done'>, 'step' | 'made' | 'picture' | 'digest' | 'isCopyGone'>;
 
 /** A disk that was made, and its result. */
@@ -21,7 +21,7 @@ export interface Made {
 
 /** A conversion whose file the browser checks while the element shows something else. */
 export interface Background {
-  /** What the element would show of it. */
+  /** The step that the element would show for it. */
   state: Step<'converting'>;
   /** The size of the disk. */
   virtualSize: number;

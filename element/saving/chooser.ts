@@ -45,7 +45,7 @@ const UNCHANGED = {
   isHeld: false,
 } satisfies Partial<Step<'ready'>>;
 
-/** What is known of a way that the person has chosen. */
+/** The state of a way that the person has chosen. */
 const CHOSEN = { reason: undefined, isChosen: true, lostWay: undefined } satisfies Partial<Step<'ready'>>;
 
 /** Whether the browser is still asked for a way to save the disk. */
@@ -334,14 +334,14 @@ export class Chooser implements SaveChoices {
   }
 }
 
-/** What decides whether a kept part belongs to a download. */
+/** Identifies the download to which a resumable part belongs. */
 const keyOf = (ready: Step<'ready'>): string =>
   JSON.stringify([ready.output.name, ready.output.recommended, diskChange(ready)]);
 
 const search = (ready: Step<'ready'>): Promise<SavedProgress | undefined> =>
   keptDownload(ready.image, downloadName(ready.name), ready.output, diskChange(ready));
 
-/** What the image is called. A disk of a machine or an archive has its size, which tells it apart from the others. */
+/** The name of the image on the screen. For a disk of a machine or an archive, with its size, to tell it from the others. */
 function labelOfDisk({ bundle }: Opening, { name, virtualSize }: AnyInfo, texts: AllTexts): string {
   const called = name ?? texts.image;
   return bundle.disk && virtualSize !== undefined ? `${called} (${texts.size(virtualSize)})` : called;

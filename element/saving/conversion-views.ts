@@ -42,7 +42,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
   return frame(state, texts, { text: workTitle(state, texts), name: state.name }, body);
 }
 
-/** What is shown of work that ends in a file. */
+/** The parts of the screen for work that ends in a file. */
 interface Work {
   made: TemplateResult | string;
   numbers: [share: string, left: string, speed: string];
@@ -131,7 +131,7 @@ function doneHead({ result, target }: Step<'done'>, texts: AllTexts): Head {
   };
 }
 
-/** What was done with the disk, and how it was compared. */
+/** Says what was changed on the disk, and how the file was verified. */
 function checksView(state: Step<'done'>, texts: AllTexts): TemplateResult {
   const verified = verifiedText(state, texts);
   return html`

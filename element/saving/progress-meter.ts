@@ -95,7 +95,7 @@ export class ProgressMeter {
     });
   }
 
-  /** What to show now: `estimates` only while the conversion moves, since nobody knows how long a wait takes. */
+  /** The progress to show now. Has `estimates` only while the conversion moves: nobody knows how long a wait takes. */
   #unlessWaiting(now: number, stalled: number, estimates: Pick<ProgressNow, 'secondsLeft' | 'speed'>): ProgressNow {
     const { waiting, network } = this.#progress ?? {};
     const silence = network?.silence ?? 0;

@@ -61,7 +61,7 @@ export class Batch {
     return isResuming || (this.#chosen && turn !== this.#shown) ? opening?.bundle : undefined;
   }
 
-  /** What is shown: `opening` from a result until the next conversion begins, if that takes no step of the person. */
+  /** The step to show: `opening` from a result until the next conversion begins, if that needs no step of the person. */
   state(isResuming: boolean): State {
     const { state, phase } = this.screen;
     const isBetween = phase === 'end' || (phase === 'choice' && !this.screen.at('ready')?.picking);

@@ -23,7 +23,7 @@ interface Found {
   passed: InputFile[];
 }
 
-/** Up to `MOST_FILES` files are all opened later, to sort them. */
+/** Passes over unlikely files only if there are more than `MOST_FILES`: up to that number, all are opened and sorted. */
 const foundAmong = async (files: InputFile[]): Promise<Found> =>
   files.length > MOST_FILES ? passOver(files) : { likely: files, passed: [] };
 

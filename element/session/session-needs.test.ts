@@ -214,7 +214,7 @@ test('an image that takes much memory to unpack is unpacked after a question', a
   session.unpack();
   await step('ready');
   session.reset();
-  // That images may be unpacked is remembered, but the memory is asked for again.
+  // The permission to unpack is remembered; the memory needs a new permission.
   session.take(input('b.zst'));
   expect(await step('large')).toMatchObject({ name: 'b.zst' });
   session.allowMemory();

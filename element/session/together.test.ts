@@ -32,7 +32,7 @@ vi.mock('decant', async (original) => ({
 
 const OVA = outputOf('ova', '.ova', { compressed: true, resumable: false, streamable: false });
 
-/** What a disk is like, or how it is opened. */
+/** The properties of a disk, or a function that opens it. */
 type Disk = Partial<DiskImage> | ((number: number, options: OpenOptions) => DiskImage | Error);
 
 let session: Session;

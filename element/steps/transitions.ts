@@ -4,7 +4,7 @@ import type { State } from './state.js';
 
 export type StepName = State['step'];
 
-/** What a step is about. Code that treats several steps alike compares this. */
+/** The phase of the work to which a step belongs. Code that treats several steps alike compares phases. */
 export type Phase = 'start' | 'opening' | 'question' | 'choice' | 'conversion' | 'end';
 
 export const PHASES: Record<StepName, Phase> = {

@@ -1,4 +1,4 @@
-// What is kept for the next visit, in `localStorage`: what the person has chosen last, the rates of the browser, and links.
+// Keeps data for the next visit in `localStorage`: the last choices of the person, the rates of the browser, and links.
 
 export type Remembered = 'place' | 'way' | 'rates' | 'probed' | 'links';
 

@@ -6,7 +6,7 @@ import { predict, type Rates } from './rates.js';
 
 /** Reading a file back and comparing it, in bytes per second. Measured in Chromium on two cores in 2026. */
 const READ = 2e9;
-/** The same for a compressed output, in bytes of data. */
+/** Reading a compressed output back and comparing it, in bytes of data per second. */
 const DECODE = 8e8;
 /** A fast connection to a server, in bytes of the image's file per second. */
 const NETWORK = 1.25e8;

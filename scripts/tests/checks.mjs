@@ -36,7 +36,7 @@ export async function fuzzChecks() {
   );
 }
 
-/** Checks .github/workflows, without the programs that a machine may have for what is in their steps. */
+/** Checks .github/workflows. Never by shellcheck and pyflakes, which only some machines have. */
 export async function workflowChecks() {
   const program = actionlint();
   if (program) await check('actionlint', program, ['-shellcheck=', '-pyflakes=']);

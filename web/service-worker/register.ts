@@ -14,8 +14,8 @@ async function replace(waiting: ServiceWorker): Promise<void> {
 const GONE = [404, 410];
 
 /**
- * Whether the server says that the script of the service worker is gone. Nothing else counts: a lost network, a failing server, or
- * a page in its place, which may be that of a login or of a hotel's network.
+ * Whether the server says that the script of the service worker is gone. Nothing else counts: not a lost network, a failing
+ * server, or another page in its place, such as the log-in page of a hotel's network.
  */
 async function isGone(): Promise<boolean> {
   try {

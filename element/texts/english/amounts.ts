@@ -51,12 +51,12 @@ export const holds = (room: number | undefined): string => {
   return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
 };
 
-/** What it costs to write a disk of `disk` bytes to a picked place. */
+/** The cost of writing a disk of `disk` bytes to a picked place. */
 export const pickedCost = (cost: SaveCost, disk: number): string => {
   const takes = cost.takesHours ? ` At the end, the browser checks all ${size(disk)}: ${checking(disk)}.` : time(cost);
   if (cost.space) return `Takes ${space(cost)}, the size of its data.${takes}`;
   return cost.space === 0 && !cost.atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
 };
 
-/** What it costs to download it. */
+/** The cost of downloading a disk of `disk` bytes. */
 export const downloadCost = (cost: SaveCost, disk: number): string => `Takes the full ${size(disk)}.${time(cost)}`;

@@ -42,12 +42,12 @@ export const holds = (room: number | undefined): string => {
   return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
 };
 
-/** What it costs to write a disk of `disk` bytes to a picked place. */
+/** The cost of writing a disk of `disk` bytes to a picked place. */
 export const pickedCost = (cost: SaveCost, disk: number): string => {
   const takes = cost.takesHours ? ` Am Ende prüft der Browser alle ${size(disk)}: ${checking(disk)}.` : time(cost);
   if (cost.space) return `Belegt ${space(cost)}, so viel wie die Daten.${takes}`;
   return cost.space === 0 && !cost.atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
 };
 
-/** What it costs to download it. */
+/** The cost of downloading a disk of `disk` bytes. */
 export const downloadCost = (cost: SaveCost, disk: number): string => `Belegt die vollen ${size(disk)}.${time(cost)}`;
