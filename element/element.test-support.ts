@@ -138,7 +138,7 @@ export async function openImage(input: Input, options: OpenOptions): Promise<Dis
   const file = 'getFile' in (input as object) ? await (input as FileSystemFileHandle).getFile() : (input as File);
   const found = images.get(file.name);
   const image = typeof found === 'function' ? found(options) : found;
-  if (image === undefined) throw new DecantError('not-recognised', 'The file is in no known disk image format');
+  if (image === undefined) throw new DecantError('not-recognised', 'The file is not in a known disk image format');
   if (image instanceof Error) throw image;
   return image;
 }

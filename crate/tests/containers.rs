@@ -221,7 +221,7 @@ fn companions_in_containers() {
             Some("qcow2"),
             gzip(&base),
             Err((
-                "In 'base': The backing file is a gzip-compressed file, which is decoded in order, but must be read at any position",
+                "In 'base': The backing file is a gzip-compressed file, which can only be decoded in order; unpack it first",
                 "; unpack it first",
             )),
         ),

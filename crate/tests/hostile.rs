@@ -67,13 +67,13 @@ fn formats_are_recognised_by_content() {
         ("a.lz4", at(0, &[2, 0x21, 0x4c, 0x18]), Corrupt, "compressed data is invalid"),
         ("a.zip", at(0, b"PK\x03\x04"), Corrupt, "truncated"),
         // An archive has a checksum too: text in an image that only looks like one decides nothing.
-        ("a.ova", at(257, b"ustar"), NotRecognised, "in no known disk image format"),
+        ("a.ova", at(257, b"ustar"), NotRecognised, "not in a known disk image format"),
         ("a.img", at(0, b"LUKS\xba\xbe"), Unsupported, "LUKS"),
         ("a.img", at(0, b"Bochs Virtual HD Image"), Unsupported, "Bochs"),
         ("a.img", at(0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop"), Unsupported, "loop"),
         ("a.dmg", at((40 << 10) - 512, b"koly"), Unsupported, "DMG"),
         // A name decides nothing: a qcow2 by name only, and a VMDK that is called raw.
-        ("a.qcow2", at(0, b"%PDF*1.7"), NotRecognised, "in no known disk image format"),
+        ("a.qcow2", at(0, b"%PDF*1.7"), NotRecognised, "not in a known disk image format"),
         ("a.raw", at(0, b"KDMV"), Unsupported, "VMDK"),
         ("a.raw", at(0, b"%PDF*1.7"), NotRecognised, "state the format raw"),
         ("A.IMG", at(0, b""), NotRecognised, "state the format raw"),
@@ -87,7 +87,7 @@ fn formats_are_recognised_by_content() {
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
         ("a.img", vec![], NotRecognised, "'a.img' is empty"),
         ("notes", "Grüße\n".into(), NotRecognised, "The file is a text file, not a disk image; open one instead"),
-        ("notes", b"text\x01\n".to_vec(), NotRecognised, "in no known disk image format"),
+        ("notes", b"text\x01\n".to_vec(), NotRecognised, "not in a known disk image format"),
     ];
     for (name, content, kind, part) in cases {
         let options = OpenOptions { name: Some((*name).to_owned()), ..OpenOptions::default() };

@@ -96,7 +96,7 @@ fn broken_footers() {
     let fixed = Vhd { kind: FIXED, ..Vhd::new(BLOCK, &[Data(1, 0xff)]) };
     let larger = Vhd { size: 1 << 20, ..fixed.clone() };
     let cases: &[(&str, Vec<u8>, ErrorKind, &str)] = &[
-        ("no footer", fixed.disk(&[]), NotRecognised, "in no known disk image format"),
+        ("no footer", fixed.disk(&[]), NotRecognised, "not in a known disk image format"),
         ("a wrong checksum", changed(fixed.file(), &[(BLOCK + 64, &[0])]), Corrupt, "checksum of the footer"),
         ("a larger disk", [fixed.disk(&[]), larger.footer()].concat(), Corrupt, "1048576 bytes, but there are 4096"),
         ("a copy of it alone", [fixed.footer(), fixed.disk(&[])].concat(), Corrupt, "truncated"),

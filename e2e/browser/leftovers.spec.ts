@@ -115,7 +115,9 @@ test('parts of interrupted downloads: the first screen says how large they are, 
   // Another tab takes it in the meantime.
   const openOne = await closeGate(other, 'decant-1:one');
   await page.getByRole('button', { name: 'Discard: one.qcow2' }).click();
-  await expect(page.getByText('Another tab is using this part of a disk; it stays.').first()).toBeVisible();
+  await expect(
+    page.getByText('Another tab is using this part of a disk, so it was not removed.').first(),
+  ).toBeVisible();
   await expect(notices).toHaveCount(0);
   expect((await storage(page)).names).toHaveLength(4);
   for (const release of [open, openOne]) await release();

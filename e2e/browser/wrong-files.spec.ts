@@ -45,7 +45,7 @@ const chooseFor = (page: Page, file: string) => page.getByLabel('Choose the back
 // (image, file for it, what is said of it)
 for (const [top, file, ...doubts] of [
   ['over-qcow2.qcow2', 'other.qcow2', 'The image asks for base.qcow2, not other.qcow2.'],
-  ['over-qcow2.qcow2', 'small.qcow2', 'not small.qcow2', 'has 3.1 MB, that in over-qcow2.qcow2 has 5.2 MB'],
+  ['over-qcow2.qcow2', 'small.qcow2', 'not small.qcow2', 'has 3.1 MB, the disk in over-qcow2.qcow2 has 5.2 MB'],
   ['over-raw.qcow2', 'base.qcow2', 'is qcow2, but over-raw.qcow2 expects a raw disk'],
   ['over-raw.qcow2', 'base.raw', 'base.raw is probably not a disk: its size is not a multiple of 512'],
   ['over-raw.qcow2', 'picture.png', 'not picture.png', 'picture.png is probably not a disk'],
@@ -77,7 +77,9 @@ test(
     const files = makeFiles(testInfo.outputPath('files'));
     await choose(page, files['over-qcow2.qcow2']!);
     await chooseFor(page, files['picture.png']!);
-    await expect(page.locator('.bad')).toHaveText(/^picture\.png: This is not the right file: .* format qcow2\.$/);
+    await expect(page.locator('.bad')).toHaveText(
+      /^picture\.png: This is not the right file: .* format qcow2\. Choose another file\.$/,
+    );
     await expect(page.getByRole('heading', { name: 'Also add base.qcow2' })).toBeFocused();
     await lookAgain(page, testInfo, 'refused');
     await chooseFor(page, files['base.qcow2']!);

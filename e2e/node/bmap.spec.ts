@@ -89,7 +89,7 @@ test('replaces no file, and follows no link', ({ folder }) => {
   symlinkSync(join(folder, 'none'), link);
   for (const bmap of [kept, link]) {
     const { status, stderr } = decant('convert', '--bmap', bmap, images.zlib(), output);
-    expect(stderr).toContain('is there already');
+    expect(stderr).toContain('already exists');
     expect(status).toBe(1);
     expect(existsSync(output)).toBe(false);
   }

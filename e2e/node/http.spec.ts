@@ -154,7 +154,7 @@ test('an unreachable server', async () => {
 for (const given of ['http://', 'https://:1', 'http://[x']) {
   test(`no address: ${given}`, given === 'http://' ? {} : FULL, async () => {
     const told = await failure(decant.open(given));
-    expect(told).toBe('usage: The address must be a URL of http or https');
+    expect(told).toBe('usage: The address must be an http or https URL');
   });
 }
 

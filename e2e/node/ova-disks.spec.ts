@@ -190,7 +190,7 @@ test('an OVF has the files of the OVA, and replaces none', ({ folder }) => {
     // The manifest is checked when Decant reads it back.
     expect(command('convert', '--disk', 'all', '-O', 'qcow2', descriptor, `${out}/back/`)).toMatchObject({ status: 0 });
     const again = convert(descriptor);
-    expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining("vm.ovf' is there already") });
+    expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining("vm.ovf' already exists") });
   }
 });
 

@@ -464,7 +464,7 @@ test('the command: a POST to an address that takes nothing else', async ({ folde
     startProgram(process.execPath, [dist('cli'), 'convert', '-f', 'raw', '-O', 'raw', ...args, disk, url]).ended;
   expect(await convert('--method', 'POST')).toMatchObject({
     status: 0,
-    stderr: expect.stringContaining('a POST names no object to look at'),
+    stderr: expect.stringContaining('a POST does not name the object to check'),
   });
   expect(server.objects.get('/post/upload')).toEqual(Buffer.alloc(1 << 20, 'disk'));
   expect(server.asked.map(({ method }) => method)).toEqual(['POST']);

@@ -67,7 +67,7 @@ test('a parent with another content ID is read only if it is forced', ({ folder 
 
   const refused = decant('convert', '--with', base, top, output);
   expect(refused).toMatchObject({ status: 1, stdout: '' });
-  expect(refused.stderr).toContain(`states ${wanted}, but this file has ${found}`);
+  expect(refused.stderr).toContain(`expects ${wanted}: this file has ${found}`);
 
   const forced = decant('convert', '--force-parent', '--with', base, top, output);
   expect(forced).toMatchObject({ status: 0, stdout: '' });

@@ -228,7 +228,7 @@ export function checkFileOptions(output: Output, options: ConvertOptions): void 
     throw new DecantError('usage', `'${name}' needs a file, not a stream or a custom target`);
   if (!options.verify || canBeReadBack(output)) return;
   const message =
-    'The output cannot be verified, since a stream, and a target without readBack, cannot be read back; leave out verify (--verify), or write to a file';
+    'Streams and targets without readBack cannot be read back; leave out verify (--verify), or write to a file';
   throw new DecantError('usage', message, { code: 'verify-refused' });
 }
 

@@ -29,7 +29,7 @@ export const checkImage = (command: CommandOf<'check'>, context: RunContext): Pr
 const isStreamed = () =>
   new DecantError(
     'unsupported',
-    'The disk comes in order, so it is raw and has no tables that could be checked; to check its bytes, compare their SHA-256',
+    'A disk that is read in order is raw and has no tables to check; compare its SHA-256 instead',
     { code: 'not-in-order' },
   );
 

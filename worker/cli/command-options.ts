@@ -236,7 +236,7 @@ export const OTHERS = {
     (value) => oneOf('--output', STYLES, value) === 'json',
     { commands: ['info', 'map', 'compare', 'measure', 'digest', 'check'], takes: STYLES },
   ),
-  report: flag('report', 'print what helps in a bug report, and nothing private: no names, paths, hosts or IDs', {
+  report: flag('report', 'print facts for a bug report, without private data: no names, paths, hosts or IDs', {
     commands: ['info'],
   }),
   tree: flag(

@@ -89,7 +89,7 @@ export const COMMANDS = {
     examples: [
       ['info disk.qcow2', 'describes the image'],
       ['info --output=json vm.ova', 'the same for programs'],
-      ['info --report disk.qcow2', 'what helps in a bug report, and nothing private'],
+      ['info --report disk.qcow2', 'facts for a bug report, without private data'],
     ],
   },
   map: {

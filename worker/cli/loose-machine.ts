@@ -52,7 +52,7 @@ export class LooseMachine implements Target {
     this.#name = basename(path).slice(0, -'.ovf'.length);
   }
 
-  /** Fails with `target` if one of the files is there already, as far as their names are known before. */
+  /** Fails with `target` if one of the files exists already, as far as their names are known before. */
   async open(): Promise<void> {
     for (const name of [`${this.#name}.ovf`, `${this.#name}.mf`, this.#diskName(1)])
       await requireFree(join(this.#folder, name));

@@ -16,7 +16,7 @@ const QEMU_COMMANDS: Readonly<Record<string, string>> = {
   commit:
     'Decant changes no image; decant convert --with BASE writes the disk of all layers to one new image, and qemu-img commit writes into the backing file',
   create:
-    'Decant makes images only from others; use qemu-img create, or make an empty raw disk with truncate -s SIZE and convert it with decant convert -f raw',
+    'Decant only converts existing images; use qemu-img create, or make an empty raw disk with truncate -s SIZE and convert it with decant convert -f raw',
   dd: 'Decant copies whole disks; use decant convert, with - as the output if dd is to cut a part out of it',
   rebase:
     'Decant changes no image; decant convert --with BASE writes the disk of all layers to one new image, and qemu-img rebase changes the backing file',

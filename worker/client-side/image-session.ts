@@ -241,7 +241,8 @@ export class ImageSession {
 function sessionOf(opened: ImageSession | OtherAnswer): ImageSession {
   if (opened instanceof ImageSession) return opened;
   if ('choice' in opened) throw toDecantError(opened.choice);
-  const message = 'The file is the configuration of a virtual machine; open it itself, together with its disks';
+  const message =
+    'The file is the configuration of a virtual machine; open it as the image, and pass its disks as companions';
   throw new DecantError('unsupported', message, { code: 'not-an-image' });
 }
 

@@ -53,8 +53,8 @@ export function fileError(thrown: unknown, kind: ErrorKind, doing: string): Deca
   return new DecantError(kind, `Could not ${doing}: ${fileReason(thrown)}`, { code, cause: thrown });
 }
 
-/** The error for a file that is there already, and is not replaced. */
+/** The error for an existing file, which is not replaced. */
 export const fileExists = (path: string): DecantError =>
-  new DecantError('target', `'${path}' is there already; remove it, or choose another name`, {
+  new DecantError('target', `'${path}' already exists; remove it, or choose another name`, {
     code: 'file-exists',
   });

@@ -46,7 +46,7 @@ test.for([
 });
 
 test.for(['http://', 'https://:1', 'http://[x', 'ftp://secret/', '/secret', ''])('%s is not a URL', (given) => {
-  const message = 'The address must be a URL of http or https';
+  const message = 'The address must be an http or https URL';
   expect(() => addressOf(given)).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 

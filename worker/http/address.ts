@@ -34,7 +34,7 @@ export interface Address {
  */
 export function addressOf(given: string | URL): Address {
   const url = orUsageError('the address', () => addressIn(given));
-  if (!url) throw new DecantError('usage', 'The address must be a URL of http or https', { code: 'invalid-url' });
+  if (!url) throw new DecantError('usage', 'The address must be an http or https URL', { code: 'invalid-url' });
   const { username, password } = url;
   url.username = '';
   url.password = '';

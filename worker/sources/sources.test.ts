@@ -98,7 +98,7 @@ test('the same file twice is one companion, unless it stands for another name', 
 });
 
 test.for([
-  ['without a name', own(undefined), 'A companion without a name must be passed with one: { name, source }', undefined],
+  ['without a name', own(undefined), 'A companion needs a name: pass { name, source }', undefined],
   [
     'that is a stream',
     new ReadableStream(),

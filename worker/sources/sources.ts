@@ -161,7 +161,7 @@ export class Sources {
       throw new DecantError('usage', message);
     }
     if (name === undefined) {
-      throw new DecantError('usage', 'A companion without a name must be passed with one: { name, source }');
+      throw new DecantError('usage', 'A companion needs a name: pass { name, source }');
     }
     const known = await this.#placeOf(opened);
     // The same file twice is one candidate, not two.

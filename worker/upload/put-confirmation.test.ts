@@ -157,7 +157,7 @@ test.each([
 ][])('with confirm: false, the response to %s %o is enough', async (method, sent) => {
   const { asked, message, unconfirmed } = await uploaded(sent, {}, { confirm: false, method });
   expect(asked).toEqual([`${method} ${HERE}`]);
-  expect([message, unconfirmed]).toEqual([undefined, expect.stringMatching(/the object was not looked at/)]);
+  expect([message, unconfirmed]).toEqual([undefined, expect.stringMatching(/the object was not checked/)]);
 });
 
 test.each<[string, Answer, Record<string, Answer>, string[], RegExp | undefined]>([

@@ -50,7 +50,7 @@ export async function confirmPut(
     const isObject = 'headers' in look && !isDescription(look.headers) && (isEmpty(look.headers) ? size === 0 : true);
     if (isObject && compareObject(look.headers, expected) === undefined) return { url: made, headers: look.headers };
   }
-  if (method === 'POST') return unconfirmed('a POST names no object to look at');
+  if (method === 'POST') return unconfirmed('a POST does not name the object to check');
   const look = await requests.look(headOf(requests, url));
   if ('refusal' in look) return unconfirmed(look.refusal);
   if (made) {

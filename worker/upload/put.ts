@@ -154,7 +154,8 @@ export class Put implements Target {
     // A server that has answered too early may have stored what it had received.
     const mayExist = this.#mayBeDone || this.#isAnswered;
     if (!mayExist || this.#isRefused) return;
-    if (this.#method === 'POST') throw completedAt(this.requests.shownAddress, 'a POST names no object to look at');
+    if (this.#method === 'POST')
+      throw completedAt(this.requests.shownAddress, 'a POST does not name the object to check');
     const completing = { lateCompletion: this.#isSent ? this.#lateCompletion : undefined };
     const head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
     await requireAbsent(this.requests, head, { size: this.#sent, since: this.#since, completing });
@@ -168,7 +169,7 @@ export class Put implements Target {
   }
 
   async #confirm(answer: UploadResponse): Promise<ConfirmedObject | string> {
-    if (!this.#confirms) return unconfirmed('the object was not looked at (confirm: false, --no-confirm)');
+    if (!this.#confirms) return unconfirmed('the object was not checked (confirm: false, --no-confirm)');
     const sent = { method: this.#method, url: this.url, size: this.#sent, since: this.#since };
     return confirmPut(this.requests, sent, answer).catch((thrown) => {
       throw this.requests.failure(thrown);

@@ -109,8 +109,7 @@ impl BlockSource {
     fn decode(&self, number: usize) -> LocalBoxFuture<'static, Result<DecodedPart>> {
         if self.decoded.get() >= self.allowed.get() {
             let name = self.file.container.name;
-            let message =
-                format!("The disk is stored in the {name} file in another order than it has; unpack it first");
+            let message = format!("The {name} file stores the disk out of order; unpack it first");
             let error = Error::new(ErrorKind::Unsupported, message).coded("needs-spool").field("container", name);
             return std::future::ready(Err(error.field("size", self.size))).boxed_local();
         }

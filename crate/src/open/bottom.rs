@@ -226,7 +226,7 @@ async fn reading_of(
         }
         Reading::Raw(_) if is_outermost && options.unpack => return Err(nothing_to_unpack()),
         Reading::Raw(RawReason::Guessed) if is_outermost => {
-            let message = "The stream is in no known disk image format; if it is a raw disk, state the format raw";
+            let message = "The stream is not in a known disk image format; if it is a raw disk, state the format raw";
             let error = Error::new(ErrorKind::NotRecognised, message);
             return Err(error.coded(STATE_FORMAT).field("format", RAW.name));
         }

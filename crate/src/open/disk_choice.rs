@@ -95,7 +95,7 @@ impl<'a> Choosing<'a> {
                 shown(&file.name)
             ),
             _ => format!(
-                "The {container} archive holds files in no disk image format that Decant recognises, {}; {advice}",
+                "No file in the {container} archive is in a disk image format that Decant recognises: {}; {advice}",
                 names(&list.disks)
             ),
         };

@@ -141,7 +141,7 @@ pub(super) async fn require_disk(source: &dyn Source) -> Result<()> {
 
 /// The error for content that does not look like a raw disk.
 pub(super) fn no_disk() -> Error {
-    let message = "The file is in no known disk image format and does not look like a raw disk: it has neither a partition \
+    let message = "The file is not in a known disk image format and does not look like a raw disk: it has neither a partition \
                    table nor a known file system, and its size is not a multiple of 512 bytes; if it is one, unpack it and \
                    state the format raw";
     Error::new(ErrorKind::NotRecognised, message).coded("not-a-disk")

@@ -154,7 +154,7 @@ impl Origin {
                 rest.iter().try_fold(stream, decode)
             }
             Self::Once(stream) => stream.take().ok_or_else(|| {
-                Error::new(ErrorKind::Usage, "The stream was read already; open the image anew for another conversion")
+                Error::new(ErrorKind::Usage, "The stream was read already; open the image again to convert it again")
             }),
         }
     }

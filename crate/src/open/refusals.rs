@@ -24,7 +24,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
         return empty_file(options.name.as_deref());
     }
     let not_recognised = |what: &str| {
-        let message = format!("The file is in no known disk image format; {what}");
+        let message = format!("The file is not in a known disk image format; {what}");
         Error::new(ErrorKind::NotRecognised, message)
     };
     if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {

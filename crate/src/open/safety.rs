@@ -30,10 +30,9 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
             notices.push(Notice::new(code, message).field("file", &*reference.name));
         };
         match reference.role {
-            Role::BackingFile | Role::Parent => add(
-                "backing-file",
-                format!("The image builds on '{name}': the data that it does not contain itself is read from there"),
-            ),
+            Role::BackingFile | Role::Parent => {
+                add("backing-file", format!("The image is based on '{name}': data that it lacks is read from there"))
+            }
             Role::DataFile => add("data-file", format!("The data is in another file, '{name}'")),
             Role::Extent if extents > 1 => {}
             Role::Extent => add("extent", format!("A part of the disk is in another file, '{name}'")),

@@ -73,7 +73,7 @@ fn fields_of_version_1() {
     let slot = 208;
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(3, b"!")], Fails(NotRecognised, "in no known disk image format")),
+        ("magic", &[(3, b"!")], Fails(NotRecognised, "not in a known disk image format")),
         ("version 0", &[(6, &[0, 0])], Fails(Unsupported, "version 0 of LUKS")),
         ("version 3", &[(6, &[0, 3])], Fails(Unsupported, "version 3 of LUKS")),
         ("cipher", &[(8, b"des")], Fails(Unsupported, "'des-xts-plain64'")),

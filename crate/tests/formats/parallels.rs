@@ -65,7 +65,7 @@ fn fields() {
     let with = |blocks: &[Block]| Bytes(Parallels { blocks, ..image.clone() }.disk());
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(15, b"!")], Fails(NotRecognised, "in no known disk image format")),
+        ("magic", &[(15, b"!")], Fails(NotRecognised, "not in a known disk image format")),
         ("version 1", &[(16, &le32(1))], Fails(Unsupported, "version 1 of Parallels")),
         ("version 3", &[(16, &le32(3))], Fails(Unsupported, "version 3 of Parallels")),
         ("geometry", &[(20, &[0xff; 8])], Same),

@@ -42,7 +42,7 @@ fn fields() {
     let name = |at: u32, len: u32| [le32(at), le32(len)].concat();
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(3, b"!")], Fails(NotRecognised, "in no known disk image format")),
+        ("magic", &[(3, b"!")], Fails(NotRecognised, "not in a known disk image format")),
         ("clusters of 0 bytes", &[(4, &le32(0))], Fails(Corrupt, "cluster size is 0")),
         ("clusters of 2048 bytes", &[(4, &le32(2048))], Fails(Corrupt, "cluster size is 2048")),
         ("clusters of 5000 bytes", &[(4, &le32(5000))], Fails(Corrupt, "cluster size is 5000")),

@@ -59,7 +59,7 @@ fn fields_of_version_1() {
     let rows: &[Row] = &[
         ("nothing", &[], Same),
         ("text", &[(0, &[0xff; 64])], Same),
-        ("signature", &[(64, &[0])], Fails(NotRecognised, "in no known disk image format")),
+        ("signature", &[(64, &[0])], Fails(NotRecognised, "not in a known disk image format")),
         ("version 1.0", &[(68, &le32(0x0001_0000))], Fails(Unsupported, "version 1.0 of VDI")),
         ("version 1.2", &[(68, &le32(0x0001_0002))], Fails(Unsupported, "version 1.2 of VDI")),
         ("version 2.0", &[(68, &le32(0x0002_0000))], Fails(Unsupported, "version 2.0 of VDI")),

@@ -75,7 +75,7 @@ fn fields() {
         ("the copy of the footer", &[(0, &[0; FOOTER])], Same),
         ("the footer", &[(end, &[0; FOOTER])], Same),
         ("a field of the footer", &[(end + 48, &[1])], Same),
-        ("both footers", &[(0, &[0]), (end, &[0])], Fails(NotRecognised, "in no known disk image format")),
+        ("both footers", &[(0, &[0]), (end, &[0])], Fails(NotRecognised, "not in a known disk image format")),
         ("a field of both", &[(48, &[1]), (end + 48, &[1])], Fails(Corrupt, "checksum of the footer does not match")),
         ("a field of the header", &[(HEADER + 40, &[1])], Fails(Corrupt, "checksum of the header does not match")),
     ];

@@ -102,7 +102,7 @@ fn fields_without_checksums() {
     let [table, table_copy] = REGIONS;
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("the signature", &[(7, b"E")], Fails(NotRecognised, "in no known disk image format")),
+        ("the signature", &[(7, b"E")], Fails(NotRecognised, "not in a known disk image format")),
         ("the creator", &[(8, &[0xff; 512])], Same),
         ("a header", &[(header + 40, &[1])], Same),
         ("the other header", &[(copy, &[0; 4096])], Same),

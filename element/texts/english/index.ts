@@ -21,7 +21,7 @@ import {
 import { englishResults } from './results.js';
 import { englishErrors, englishNotices } from './sentences.js';
 
-/** What a file is to the image. */
+/** The name of a file's role for people. */
 const role = (name: string): string => (name === 'extent' ? 'other part' : name);
 
 /** Says how to resume the conversion of an image from `link`. */
@@ -76,7 +76,7 @@ export const english: AllTexts = {
   dismiss: 'Dismiss',
   removeFile: (file) => `Remove ${shownText(file)}`,
   fileRemoved: (file) => `${shownText(file)} was removed.`,
-  fileStays: (file) => `${shownText(file)} is not empty, and stays: check whether it is complete.`,
+  fileStays: (file) => `${shownText(file)} is not empty, so it was not removed: check whether it is complete.`,
   fileNotRemoved: (file) => `The browser does not let this page remove ${shownText(file)}. Delete it yourself.`,
   badge: 'Stays on this computer · works offline · open source',
   proof: 'Is it safe?',
@@ -135,7 +135,7 @@ export const english: AllTexts = {
   encryption: 'Encryption',
   diskDigest: 'SHA-256 of the disk',
   computeDiskDigest: 'Compute the SHA-256 of the disk',
-  diskDigestHint: 'Of all bytes that the guest reads: the format does not change it, only enlarging the disk does.',
+  diskDigestHint: 'Covers all bytes that the guest reads: the same in every format, unless the disk is enlarged.',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
   snapshot: 'State of the disk',
@@ -232,7 +232,7 @@ export const english: AllTexts = {
   otherName: (name, wanted) => `The image asks for ${shownText(wanted)}, not ${shownText(name)}.`,
   probablyTheImage: (name) => `${shownText(name)} is probably the image itself.`,
   smallerLayer: (name, bytes, above, aboveBytes) =>
-    `The disk in ${shownText(name)} has ${size(bytes)}, that in ${shownText(above)} has ${size(aboveBytes)}. Zeros fill the difference: right only if ${shownText(above)} was enlarged.`,
+    `The disk in ${shownText(name)} has ${size(bytes)}, the disk in ${shownText(above)} has ${size(aboveBytes)}. Zeros fill the difference, which is right only if ${shownText(above)} was enlarged.`,
   shortDataFile: (name, bytes, disk) => `${shownText(name)} has ${size(bytes)}, the disk ${size(disk)}.`,
   notRaw: (name, format, above) => `${shownText(name)} is ${format}, but ${shownText(above)} expects a raw disk.`,
   noDisk: (name) => `${shownText(name)} is probably not a disk: its size is not a multiple of 512 bytes.`,
@@ -313,11 +313,12 @@ export const english: AllTexts = {
     `In a folder, the browser would check all ${size(bytes)} at the end, empty parts included: ${checking(bytes)}.`,
   storageWasFull: "A download has failed because the browser's storage was full.",
   noPicker: 'This browser cannot write to folders; Chrome and Edge can.',
-  foreignPicker: 'Browsers do not let a page inside a page of another site pick a place.',
+  foreignPicker: 'Browsers do not let a page that is embedded in another site ask for a place.',
   frameDownload: {
     'sandboxed-downloads': 'The surrounding page allows no downloads.',
     'sandboxed-frame': 'The surrounding page allows no storage, which a download needs.',
-    'foreign-frame': 'This browser gives no storage to a page inside a page of another site, and a download needs it.',
+    'foreign-frame':
+      'A download needs storage, and this browser gives none to a page that is embedded in another site.',
   },
   pickerFailed: 'The browser does not let this page ask for a place.',
   streamsForRoom: (room) => `${holds(room)}, so the disk is downloaded while it is converted.`,

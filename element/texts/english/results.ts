@@ -14,8 +14,8 @@ export const englishResults: ResultTexts = {
   speed,
   left: (seconds) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',
-  silent: (seconds) => `No data from the network for ${duration(seconds)}; it resumes automatically.`,
-  silentShort: 'The network is down; it resumes automatically.',
+  silent: (seconds) => `No data from the network for ${duration(seconds)}; the conversion resumes automatically.`,
+  silentShort: 'The network is down; the conversion resumes automatically.',
   stalled: (seconds) =>
     `No progress for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If this lasts, cancel and convert again.`,
   stalledShort: 'No progress. Cancel and convert again.',
@@ -29,7 +29,7 @@ export const englishResults: ResultTexts = {
   },
   waitingShort: ({ host, offline }) =>
     offline ? 'This device is offline.' : `Waiting for the server ${shownText(host)}.`,
-  finishing: 'The browser checks the whole file, and does not say how far it is.',
+  finishing: 'The browser checks the whole file, and does not report progress.',
   mayClose: (name) =>
     `Convert another image or close this tab, but keep the browser open until it has completed ${shownText(name)}.`,
   quitToStop: (name, replaces) =>
@@ -135,7 +135,7 @@ export const englishResults: ResultTexts = {
   stillStored: (bytes) =>
     `${size(bytes)} are still in the browser's storage. It frees them as soon as it can, at the latest when the page is next opened.`,
   streamLeft: (name) =>
-    `The download of ${shownText(name)} was not completed. A part that the browser kept is not a whole disk.`,
+    `The download of ${shownText(name)} was not completed. If the browser kept a part, delete it: it is not a whole disk.`,
   asItWas: (name) => `${shownText(name)} is unchanged.`,
   emptyLeft: (name) => `An empty file was left: ${shownText(name)}.`,
   fileLeft: (name) => `${shownText(name)} may be changed or incomplete.`,

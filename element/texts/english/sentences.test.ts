@@ -45,14 +45,14 @@ test.each<[string, Fields, string]>([
   [
     'other-format',
     { file: 'report.pdf', format: 'qcow2' },
-    'report.pdf: This is not the right file: the image needs one in the format qcow2.',
+    'report.pdf: This is not the right file: the image needs one in the format qcow2. Choose another file.',
   ],
   ['not-an-image', { file: 'report.pdf', format: 'pdf' }, 'report.pdf: This is not a disk image. Choose another file.'],
   ['state-format', { format: 'raw' }, 'Its format is not known.'],
   ['state-format', { format: 'raw', file: 'base.img' }, 'base.img: Its format is not known.'],
   ['out-of-memory', { disk: 'a.vmdk' }, 'a.vmdk: There was not enough memory. Close other tabs and programs.'],
-  ['place-limit', { of: 'disk', size: 6e12, max: 4e12 }, 'The disk has 6 TB, but at most 4 TB are accepted there.'],
-  ['place-limit', { of: 'file', size: 1e6, min: 4e6 }, 'The file has 1 MB, but at least 4 MB are accepted there.'],
+  ['place-limit', { of: 'disk', size: 6e12, max: 4e12 }, 'The disk has 6 TB, but this place accepts at most 4 TB.'],
+  ['place-limit', { of: 'file', size: 1e6, min: 4e6 }, 'The file has 1 MB, but this place accepts at least 4 MB.'],
   ['vhd-too-large', { size: 6e12 }, 'A VHD holds at most 2.2 TB, and this disk is larger. Choose another format.'],
 ])('%s with %j', (code, fields, expected) => {
   expect(failure(code, fields)).toBe(expected);

@@ -25,7 +25,8 @@ export function englishErrors({ size }: Units): Sentences {
       `The image is cut off: its file ends too early${typeof length === 'number' ? `, after ${size(length)}` : ''}. Download or copy it again.`,
     corrupt: ({ offset }) => `The image is damaged, at byte ${name(offset)} of its file. Download or copy it again.`,
     'other-format': ofCompanion(
-      ({ format }) => `This is not the right file: the image needs one in the format ${name(format)}.`,
+      ({ format }) =>
+        `This is not the right file: the image needs one in the format ${name(format)}. Choose another file.`,
     ),
     'not-an-image': ofCompanion(() => 'This is not a disk image. Choose another file.'),
     'state-format': 'Its format is not known.',
@@ -49,7 +50,7 @@ export function englishErrors({ size }: Units): Sentences {
     'parts-needed': ({ first, last, count }) =>
       `The image is cut off: by name, ${count === 1 ? `${name(first)} is the first part` : `${name(first)} to ${name(last)} are the first parts`} of a split file. Add all parts together.`,
     'parts-ambiguous': ({ first, second }) =>
-      `${name(first)} and ${name(second)} are named like parts of one file, but may be two files. Add only what belongs together.`,
+      `${name(first)} and ${name(second)} are named like parts of one file, but may be two files. Add only the parts of one file.`,
     'wrong-parent': ({ neededBy }) =>
       `This is not the file on which ${name(neededBy)} is based, or it has changed since. Choose the right one.`,
     'several-files':
@@ -63,11 +64,11 @@ export function englishErrors({ size }: Units): Sentences {
     'too-many-redirects': ({ host, cookie }) =>
       `The server ${name(host)} redirects again and again.${cookie === true ? ' It probably wants the cookie that it sets.' : ''}`,
     'window-too-large': ({ size: window }) =>
-      `To decompress the file takes ${bytes(window, size)} of memory, more than there is here. Unpack it first.`,
+      `Decompressing the file takes ${bytes(window, size)} of memory, more than is available. Unpack it first.`,
     'luks-memory': ({ size: needed }) =>
-      `To check a password, the image needs ${bytes(needed, size)} of memory, more than Decant takes (${size(2 ** 30)}).`,
+      `Checking a password takes ${bytes(needed, size)} of memory, and Decant uses at most ${size(2 ** 30)}.`,
     'place-limit': ({ of, size: has, min, max }) =>
-      `The ${name(of)} has ${bytes(has, size)}, but ${min === undefined ? 'at most' : 'at least'} ${bytes(min ?? max, size)} are accepted there.`,
+      `The ${name(of)} has ${bytes(has, size)}, but this place accepts ${min === undefined ? 'at most' : 'at least'} ${bytes(min ?? max, size)}.`,
     'vhd-too-large': tooLarge('A VHD holds', 2040 * 2 ** 30),
     'vdi-too-large': tooLarge('Decant writes a VDI of', 8 * TIB),
     'vmdk-too-large': tooLarge('A VMDK holds', 62 * TIB),
@@ -87,7 +88,7 @@ export function englishNotices({ size, exactSize }: Units): Sentences {
     huge: ({ size: disk }) => `The disk has ${bytes(disk, size)}, far more than its file.`,
     'gpt-not-at-end': 'The copy of the partition table (GPT) is not at the end of the larger disk.',
     'large-window': ({ size: window }) =>
-      `To decompress the file takes ${bytes(window, size)} of memory besides that of the conversion.`,
+      `Decompressing the file takes ${bytes(window, size)} of memory, in addition to the conversion.`,
     'ovf-capacity': ({ capacity, size: disk }) =>
       `The description of the virtual machine states ${bytes(capacity, size)} for this disk, which has ${bytes(disk, size)}: it may be the wrong one, or incomplete.`,
     'packed-as-raw': ({ format, container }) =>

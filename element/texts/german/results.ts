@@ -138,7 +138,7 @@ export const germanResults: ResultTexts = {
   stillStored: (bytes) =>
     `${size(bytes)} sind noch im Speicher des Browsers. Er gibt sie frei, sobald er kann, spätestens wenn die Seite wieder geöffnet wird.`,
   streamLeft: (name) =>
-    `Der Download von ${shownText(name)} wurde nicht fertig. Ein Teil, den der Browser behalten hat, ist keine vollständige Platte.`,
+    `Der Download von ${shownText(name)} wurde nicht fertig. Hat der Browser einen Teil behalten, löschen Sie ihn: er ist keine vollständige Platte.`,
   asItWas: (name) => `${shownText(name)} ist unverändert.`,
   emptyLeft: (name) => `Eine leere Datei ist zurückgeblieben: ${shownText(name)}.`,
   fileLeft: (name) => `${shownText(name)} ist vielleicht verändert oder unvollständig.`,

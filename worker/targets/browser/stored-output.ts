@@ -207,6 +207,8 @@ async function discard(name: string): Promise<void> {
   const file = await TemporaryFile.take(name);
   if (file) await requireGone(file);
   else if (!(await isFree(name))) {
-    throw new DecantError('target', 'Another tab is using this part of a disk; it stays', { code: 'storage-in-use' });
+    throw new DecantError('target', 'Another tab is using this part of a disk, so it was not removed', {
+      code: 'storage-in-use',
+    });
   }
 }

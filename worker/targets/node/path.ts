@@ -250,7 +250,7 @@ export class PathTarget implements OutputTarget {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
     }
     if ((asked ?? found) && !isSameInode(asked, found)) {
-      throw new DecantError('usage', `'${this.path}' has no file path (for example /dev/fd/3)`);
+      throw new DecantError('usage', `'${this.path}' is an open descriptor, not the path of a file; choose a file`);
     }
     // A rename does not check the permission of the file.
     if (found) await access(target, constants.W_OK);

@@ -166,7 +166,7 @@ impl<'a> InOrder<'a> {
 
 fn other_size(size: u64) -> Error {
     let message = format!(
-        "The disk does not have the {size} bytes that its container states or that were counted before; unpack it first"
+        "The disk does not have {size} bytes, as its container states or a first pass has counted; unpack it first"
     );
     Error::new(ErrorKind::Corrupt, message).coded("other-disk-size").field("size", size)
 }

@@ -165,8 +165,10 @@ impl Descriptor {
         }
         if !self.io_filters.is_empty() {
             let names = self.io_filters.join(", ");
-            let message =
-                format!("Writes went through an I/O filter, '{}', which may have changed or kept data", shown(&names));
+            let message = format!(
+                "Writes went through the I/O filter '{}', which may have changed data or stored it elsewhere",
+                shown(&names)
+            );
             notices.push(Notice::new("unknown-io-filter", message).field("filters", &*names));
         }
         notices

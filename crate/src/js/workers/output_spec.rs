@@ -153,7 +153,8 @@ pub(super) fn with_disks(layout: Box<dyn Layout>, more: &[u64], format: &OutputF
         return Ok(layout);
     }
     layout.with_disks(more)?.ok_or_else(|| {
-        let message = format!("A file in the format {} has one disk; convert the others to other files", format.name);
+        let message =
+            format!("A file in the format {} holds one disk; convert the other disks to separate files", format.name);
         Error::new(ErrorKind::Usage, message).coded("one-disk")
     })
 }

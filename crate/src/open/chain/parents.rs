@@ -155,7 +155,7 @@ impl ParentCheck<'_> {
             Unidentified::Noticed | Unidentified::Refused => {
                 let (role, child) = (self.reference.role, shown(self.child));
                 let message = format!(
-                    "'{child}' does not state the identity of its {role}: whether this is the right one was not checked"
+                    "'{child}' does not identify its {role}, so Decant could not check whether this is the right file"
                 );
                 Ok(Some(Notice::new("parent-unchecked", message).field("neededBy", self.child)))
             }
@@ -188,11 +188,11 @@ impl ParentCheck<'_> {
         let (states, has) = (wanted.described(), described(wanted, found));
         let why = if wanted.is_of_disk(found) {
             format!(
-                "the {role} has changed since '{child}' was created over it, which states {states}, but it has {has}; pass an earlier copy of the {role}, or force this one"
+                "the {role} has changed since '{child}' was created over it: that expects {states}, but the {role} has {has}; pass an earlier copy of the {role}, or force this one"
             )
         } else {
             format!(
-                "it is not the {role} of '{child}', which states {states}, but this file has {has}; pass the right one, or force this one"
+                "it is not the {role} of '{child}', which expects {states}: this file has {has}; pass the right one, or force this one"
             )
         };
         let error = Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}")).coded("wrong-parent");
@@ -202,9 +202,8 @@ impl ParentCheck<'_> {
     fn forced(&self, wanted: &Identity, found: &[Identity]) -> Notice {
         let (role, child) = (self.reference.role, shown(self.child));
         let (states, has) = (wanted.described(), described(wanted, found));
-        let message = format!(
-            "The file is read as the {role} of '{child}', as forced, although that states {states}, and this has {has}"
-        );
+        let message =
+            format!("The file was forced as the {role} of '{child}', which expects {states}; the file has {has}");
         let notice = Notice::new("parent-forced", message).field("wanted", &*states);
         notice.field("found", &*has).field("neededBy", self.child)
     }

@@ -26,7 +26,7 @@ fn header_and_tables() {
     let empty = vec![0; 8 * CLUSTER];
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(0, b"QFJ")], Fails(NotRecognised, "in no known disk image format")),
+        ("magic", &[(0, b"QFJ")], Fails(NotRecognised, "not in a known disk image format")),
         ("version 0", &[(4, &be32(0))], Fails(Unsupported, "version 0")),
         ("version 1", &[(4, &be32(1))], Fails(Unsupported, "version 1")),
         ("version 4", &[(4, &be32(4))], Fails(Unsupported, "version 4")),

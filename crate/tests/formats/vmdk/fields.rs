@@ -16,7 +16,7 @@ fn header_and_tables() {
     let no_markers = le32(0x1_0005);
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(0, b"KDMW")], Fails(NotRecognised, "in no known disk image format")),
+        ("magic", &[(0, b"KDMW")], Fails(NotRecognised, "not in a known disk image format")),
         ("version 0", &[(4, &le32(0))], Fails(Unsupported, "version 0")),
         ("version 2", &[(4, &le32(2))], Same),
         ("version 4", &[(4, &le32(4))], Fails(Unsupported, "version 4")),

@@ -224,7 +224,7 @@ fn new_cipher(spec: CipherSpec, key: &[u8]) -> Read<SectorCipher> {
         CryptError::OutOfMemory => error.into(),
         CryptError::UnsupportedKey => {
             let bits = key.len() * 8;
-            Fault::Unsupported("LUKS with a key of another length than its cipher takes:", format!("{bits} bits"))
+            Fault::Unsupported("LUKS with a key of the wrong length for its cipher:", format!("{bits} bits"))
         }
     })
 }
