@@ -28,8 +28,7 @@ pub enum Mode {
     Ctr,
 }
 
-/// A method to derive the initialisation vector from a sector number, which counts in 512 bytes. All numbers are
-/// little-endian.
+/// A method to derive the initialisation vector from the number of a sector of 512 bytes. All numbers are little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IvGenerator {
     /// The low 32 bits of the sector number.
@@ -61,7 +60,7 @@ const LONGEST: usize = 24;
 impl CipherSpec {
     /// Encodes the specification with a key, as [`SectorCipher::new`](crate::SectorCipher::new) takes it.
     pub fn with_key(&self, key: &[u8]) -> Vec<u8> {
-        // It does not grow: nothing would wipe the memory that it leaves.
+        // Allocated at once: growing would leave a copy of the key that nothing wipes.
         let encoded = postcard::to_extend(self, Vec::with_capacity(LONGEST + key.len()));
         let mut encoded = encoded.expect("memory grows or aborts");
         encoded.extend(key);

@@ -13,7 +13,7 @@ pub const BASES: u8 = 5;
 const ARGON2: &str = r#""type":"argon2id","time":1,"memory":8,"cpus":1"#;
 const PBKDF2: &str = r#""kdf":{"type":"pbkdf2","hash":"sha256","iterations":10"#;
 
-/// Signs that JSON is changed to.
+/// Characters that replace characters of the JSON.
 const SIGNS: &[u8] = b"00123456789\"\"{}[]::,,.-+eE\\u' at";
 
 thread_local! {

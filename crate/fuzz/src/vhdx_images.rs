@@ -23,7 +23,7 @@ thread_local! {
     static IMAGES: RefCell<Vec<Rc<Vec<u8>>>> = RefCell::new((0..BASES).map(|number| Rc::new(base(number))).collect());
 }
 
-/// The image number `number`, modulo their number.
+/// The image `number`, modulo the number of images.
 pub fn base(number: u8) -> Vec<u8> {
     use Block::{Data, State};
     let image = match number % BASES {

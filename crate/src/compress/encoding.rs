@@ -156,7 +156,7 @@ impl EncodedPart {
 }
 
 /// A buffer has room for this share more than it needs, and for a multiple of `ROOM` bytes: the input of a job, its output and what
-/// it is encoded to have similar lengths, so that a buffer can be used for each of them without being allocated anew.
+/// it is encoded to have similar lengths, so that one buffer can be used for each of them without another allocation.
 const MORE_ROOM: usize = 64;
 const ROOM: usize = 64 << 10;
 

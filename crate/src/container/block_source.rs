@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// How many times a conversion may decode the content: more would be slower than unpacking it.
 pub(super) const MOST_PASSES: u64 = 4;
-/// The number of blocks that a conversion may decode in addition.
+/// The number of blocks that a conversion may decode in addition to these passes.
 pub(super) const FREE_BLOCKS: u64 = 16;
 
 /// The longest piece that is read at once, in bytes, of a local file and of one on a server.

@@ -233,7 +233,7 @@ const SUBFIELD_AT: usize = 12;
 /// Length of a header with this subfield only.
 const BGZF_HEADER: usize = 18;
 
-/// The extra flags that compressors set, and the operating systems that are known, up to this or unknown.
+/// The extra flags that compressors set, the last known operating system, and the value for an unknown one.
 const EXTRA_FLAGS: [u8; 3] = [0, 2, 4];
 const LAST_SYSTEM: u8 = 13;
 const UNKNOWN_SYSTEM: u8 = 255;

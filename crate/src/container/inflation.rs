@@ -67,7 +67,7 @@ impl Inflation {
             self.input.consume(step.consumed)?;
             window.filled = step.filled;
             match step.pause {
-                // The reader may need only the data that is there already.
+                // The reader may need only the data that was decoded before.
                 Ok(Pause::Input) if window.filled > kept => break false,
                 Ok(Pause::Input) => self.input.read_more().await?,
                 Ok(Pause::Output) => break false,

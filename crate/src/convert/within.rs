@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// Makes `ranges`, which must be ascending and disjoint, whole blocks: part of an encrypted sector cannot be decrypted.
+/// Extends `ranges`, which must be ascending and disjoint, to whole blocks: part of an encrypted sector cannot be decrypted.
 pub(super) fn whole_blocks(ranges: &[GuestRange]) -> Rc<[GuestRange]> {
     let mut whole: Vec<GuestRange> = Vec::with_capacity(ranges.len());
     for range in ranges {

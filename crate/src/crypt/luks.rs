@@ -30,7 +30,7 @@ pub(crate) struct Luks {
     pub(crate) description: Description,
     /// The bytes of the header, or of its two copies.
     pub(super) start: Vec<u8>,
-    /// The length of a copy.
+    /// The length of one copy of the header.
     pub(super) len: usize,
 }
 

@@ -111,7 +111,7 @@ impl FileCheck {
         self.add(FindingKind::Corruption, count, notice.field("guestOffset", start.0));
     }
 
-    /// Adds `error`, because of which the image cannot be read.
+    /// Adds `error`, which makes the image unreadable.
     pub(crate) fn unreadable(&mut self, error: &Error) {
         self.corruptions += 1;
         let (fields, message) = (error.fields.clone(), error.message());
@@ -127,7 +127,7 @@ impl FileCheck {
     }
 }
 
-/// The code of a fault because of which the image cannot be read.
+/// The code of a fault that makes the image unreadable.
 const UNREADABLE: &str = "check-unreadable";
 /// The code of a leak.
 const LEAK: &str = "check-leak";

@@ -28,7 +28,7 @@ impl UnitCounts {
         if more == 0 {
             return Ok(());
         }
-        // Usually the page is there, and the count small.
+        // Usually the page exists, and the count is small.
         if let Some(page) = self.pages.get_mut(&(unit / PAGE)) {
             let byte = &mut page[(unit % PAGE) as usize];
             if let Some(count) = u64::from(*byte).checked_add(more).filter(|&count| count < LARGE.into()) {

@@ -18,7 +18,7 @@ pub enum DiskChoice {
     Name(String),
 }
 
-/// A choice that the caller has to make: which of several disks is to be opened.
+/// The choice of a disk among several, which the caller has to make.
 pub struct Choice(Error);
 
 impl Choice {

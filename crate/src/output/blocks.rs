@@ -9,7 +9,7 @@ use crate::io::source::zeroed;
 /// Zeros are written in pieces of this size, in bytes.
 const PIECE: u64 = 256 << 10;
 
-/// Which blocks of a disk are in the file, and what is there for zeros.
+/// Which blocks of a disk are in the file, and whether zeros in them are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// All blocks. Zeros are holes.

@@ -68,7 +68,7 @@ impl Layout for RawGzip {
     }
 }
 
-/// An upper bound on the size of a gzip member with a disk of `disk_size` bytes, `units` units of which have data, and `more` bytes around
+/// An upper bound on the size of a gzip member with a disk of `disk_size` bytes, data in `units` units, and `more` bytes around
 /// it.
 fn member_bound(disk_size: u64, units: u64, more: u64) -> u64 {
     let data = (units * UNIT).min(disk_size);

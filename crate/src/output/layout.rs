@@ -47,7 +47,7 @@ pub trait Layout {
         None
     }
 
-    /// The unit in which data takes space in the output, in bytes, a power of two: for example, a block of which only a part has data.
+    /// The unit in which data takes space in the output, in bytes, a power of two: in VHD, one byte of data takes a whole block.
     fn allocation(&self) -> u64 {
         self.unit()
     }

@@ -76,7 +76,7 @@ pub(super) const OF_FILE: [FormatOption; 3] = [
     FormatOption::new("extent_size_hint", &["0"]),
 ];
 
-/// Options of `qemu-img` of which Decant supports no value, by the start of their names, and the reasons.
+/// Options of `qemu-img` that Decant does not support at all, by the start of their names, with the reasons.
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("backing_", "the output contains the whole disk"),
     ("data_file", "the output is one file"),

@@ -105,7 +105,7 @@ fn layout<I: Index>(virtual_size: u64) -> Result<Box<dyn Layout>> {
     }))
 }
 
-/// An upper bound on the size of a disk of `virtual_size` bytes, `units` blocks of which have data.
+/// An upper bound on the size of the output for a disk of `virtual_size` bytes with `units` blocks of data.
 fn size_for<I: Index>(virtual_size: u64, units: u64) -> u64 {
     let data = (units * BLOCK).min(virtual_size);
     let encoded = |block: u64| I::METHOD.bound(block as usize);
@@ -133,7 +133,7 @@ struct RawBlocks {
     virtual_size: u64,
     method: UnitMethod,
     assembler: fn() -> Box<dyn Assembler>,
-    /// See [`Layout::size_for`]: of a disk of this size, in bytes.
+    /// Like [`Layout::size_for`], for a disk of this size in bytes, and this number of units.
     size_for: fn(u64, u64) -> u64,
     resized: fn(u64) -> Result<Box<dyn Layout>>,
 }

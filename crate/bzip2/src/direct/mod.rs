@@ -11,7 +11,7 @@ use crate::MAGIC;
 use decant_module::{Buffers, CodecDecoder, Fault, Step, StreamDecoder};
 use stream::Bzip2Stream;
 
-/// The size of blocks that 1 in the header of a stream means, in bytes.
+/// The size of blocks at level 1, in bytes. The header of a stream states a level from 1 to 9.
 const BLOCK_UNIT: usize = 100_000;
 /// The rest of a stream without data: the end mark, and the checksum of nothing.
 const NO_DATA: [u8; 10] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0, 0, 0, 0];

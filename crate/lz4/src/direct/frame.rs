@@ -31,7 +31,7 @@ const LEGACY_COMPRESSED: usize = LEGACY_BLOCK + LEGACY_BLOCK / 255 + 16;
 
 /// The result of reading the start of a header.
 pub(super) enum Header {
-    /// The header is longer: so many of its bytes are needed.
+    /// The header is longer: this many of its bytes are needed.
     Needs(usize),
     Frame(Frame),
     /// A skippable frame, with the number of bytes after its header.

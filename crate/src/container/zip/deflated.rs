@@ -24,7 +24,7 @@ pub(super) struct Deflated {
     pub(super) is_64: bool,
     /// The length and the checksum of the member's bytes, as the archive states them.
     pub(super) size: u64,
-    /// Whether the length may be modulo [`WRAP`].
+    /// Whether the archive may state the length modulo [`WRAP`].
     pub(super) wraps: bool,
     pub(super) crc32: u32,
 }

@@ -122,7 +122,7 @@ impl<'a> InOrder<'a> {
         self.growth.originals.clone()
     }
 
-    /// Returns a function that returns the size of the disk as it is in the stream, if its end has been read.
+    /// Returns a function that returns the size of the disk in the stream, once its end has been read.
     pub(super) fn size_of_stream(&self) -> impl Fn() -> Option<u64> + use<> {
         let size = self.growth.size.clone();
         move || size.get()

@@ -88,7 +88,7 @@ impl Replay {
         self.size > self.file_size || !self.changes.iter().all(is_within)
     }
 
-    /// Whether all of `range` is after the end of the file, and is zeros with the changes.
+    /// Whether the log adds all of `range` after the end of the file, as zeros.
     pub(super) fn is_new_zeros(&self, range: ByteRange) -> bool {
         let is_new = range.start.0 >= self.file_size && range.end() <= self.size;
         is_new && self.within(range.start.0, range.end()).iter().all(|change| change.page.is_none())

@@ -361,7 +361,7 @@ impl Chain {
         Ok(report)
     }
 
-    /// Adds to `report`, if it has no corruption, the first fault because of which the image cannot be read.
+    /// Adds the first fault that makes the image unreadable to `report`, unless that has a corruption already.
     async fn with_reading(&self, mut report: FileCheck) -> Result<FileCheck> {
         let size = self.virtual_size();
         let (mut walk, _) = self.plain_walk(0, false);

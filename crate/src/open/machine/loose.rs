@@ -51,7 +51,7 @@ struct Found<'a> {
     disk: &'a MachineDisk,
     name: String,
     files: Vec<usize>,
-    /// The name of the first piece that is missing, if others are there.
+    /// The name of the first missing piece, if others were found.
     missing_piece: Option<String>,
 }
 

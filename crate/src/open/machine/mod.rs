@@ -127,7 +127,7 @@ impl MachineDisk {
         self.capacity.map(|capacity| capacity.size).filter(|&size| size <= MAX_SIZE)
     }
 
-    /// A disk of which only the path of its file is known.
+    /// A disk with nothing known but the path of its file.
     fn at(path: String) -> Self {
         Self { path, format: None, capacity: None, pieces: None, parents: Vec::new(), controller: None }
     }

@@ -86,7 +86,7 @@ pub(super) fn read(text: &str) -> Machine {
             _ => {}
         }
     }
-    // The text may be cut off.
+    // In a text that is cut off, media may still be open.
     media.extend(around.into_iter().rev());
     let index = NameIndex::new(media.iter().map(|medium| medium.id.clone()));
     let medium_of = |id: &str| index.find(id).last().map(|&at| &media[at]).filter(|medium| medium.path.is_some());

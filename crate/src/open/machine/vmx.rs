@@ -15,7 +15,7 @@ const ENCRYPTED: &str = "encryption.keysafe";
 struct Values(Vec<(String, String)>);
 
 impl Values {
-    /// Reads lines as VMware does. If a key is there twice, the last value counts.
+    /// Reads lines as VMware does. If a key occurs twice, the last value counts.
     fn of(text: &str) -> Self {
         let mut lines: Vec<_> = text.split(['\r', '\n']).filter_map(entry).enumerate().collect();
         // The last line of each key, at the position of the first one.

@@ -16,7 +16,7 @@ struct Named<'a> {
 
 /// A split file.
 struct Found {
-    /// Indices of its parts in order; the first part is there.
+    /// Indices of its parts in order, always including the first part.
     parts: Vec<usize>,
     /// The name of the first missing part, if later ones are there.
     missing: Option<String>,

@@ -66,7 +66,7 @@ pub(in crate::open) struct Pieces {
     pub(in crate::open) next: String,
 }
 
-/// Finds the pieces among files with these `names`, of which `first` is that of the first piece.
+/// Finds the pieces among files with these `names`. `first` is the name of the first piece.
 pub(in crate::open) fn pieces_among<'a>(first: &str, names: impl Iterator<Item = &'a str>) -> Pieces {
     let whole = piece(first).map_or("", |(whole, _)| whole);
     let of_whole = |(at, name)| piece(name).filter(|(of, _)| *of == whole).map(|(_, number)| (number, at));

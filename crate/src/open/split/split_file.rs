@@ -23,7 +23,7 @@ pub(crate) struct SplitFile {
     pub(in crate::open) next: Vec<usize>,
     /// If it is a later part: the name of the first, which may be a guess.
     first: Option<String>,
-    /// Whether the part after it is an image by itself.
+    /// Whether the part after it is a complete image.
     is_one_of_images: bool,
 }
 
@@ -198,7 +198,7 @@ struct Neighbours<'a> {
 }
 
 impl Neighbours<'_> {
-    /// Whether both are images in one format: each is an image by itself then, such as two overlays.
+    /// Whether both are images in one format. They are two images then, not parts of one: overlays, for example.
     async fn are_images(&self) -> Result<bool> {
         let format = self.format_of(self.other).await?;
         Ok(format.is_some() && format == self.format_of(self.image).await?)

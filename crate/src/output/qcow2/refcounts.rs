@@ -59,7 +59,7 @@ impl Refcounts {
         }
     }
 
-    /// Whether the cluster of `offset`, in the current range, cannot be used once more.
+    /// Whether the cluster at `offset`, in the current range, has the largest refcount already.
     pub(super) fn is_full(&mut self, offset: u64) -> bool {
         let first = self.range * self.per_block();
         *self.count_at((offset >> self.cluster_bits) - first) == u16::MAX.to_be_bytes()

@@ -107,7 +107,7 @@ impl VhdxLayout {
     }
 }
 
-/// The smallest size of blocks of which a disk has at most `most`.
+/// The smallest block size that divides a disk into at most `most` blocks.
 fn block_size_for(disk_size: u64, most: u64) -> u64 {
     disk_size.div_ceil(most).next_power_of_two().clamp(MIB, LARGEST_BLOCK)
 }

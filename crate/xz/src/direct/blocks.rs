@@ -15,7 +15,7 @@ const MOST_STREAMS: usize = 4096;
 /// The most blocks in all streams.
 const MOST_BLOCKS: usize = 1 << 18;
 
-/// Begins to search a file for blocks. The size of each is stated.
+/// Begins to search a file for blocks whose sizes are stated.
 pub fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
     Some(Box::new(Search::new(file, blocks)))
 }

@@ -137,7 +137,7 @@ fn codes(lens: &[u8]) -> Vec<u64> {
     codes
 }
 
-/// The text of a block by the definition: from the row `origin`, as many bytes as the column has.
+/// The text of a block by the definition: from the row `origin`, one byte for each in the column.
 pub(super) fn text(column: &[u8], origin: u32) -> Vec<u8> {
     let mut rows: Vec<usize> = (0..column.len()).collect();
     rows.sort_by_key(|&row| column[row]);

@@ -39,7 +39,7 @@ const MAX_SLOTS: usize = 32;
 const NORMAL: u64 = 1;
 const IGNORED: u64 = 0;
 
-/// Reads the header in `copies`, the first bytes of a file: two copies of `len` bytes each, as far as they are there.
+/// Reads the header in `copies`, the first bytes of a file: two copies of `len` bytes each, perhaps cut off.
 /// The newer one of the valid copies counts.
 pub(super) fn read(copies: &[u8], len: usize) -> Read<Luks> {
     let mut valid = Vec::new();

@@ -280,7 +280,7 @@ impl Deriving {
         some.into()
     }
 
-    /// The key, if all of it is there.
+    /// The key, if it is complete.
     fn finished(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         (self.filled == self.key.len()).then(|| std::mem::take(&mut self.key))
     }
