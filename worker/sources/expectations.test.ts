@@ -4,7 +4,7 @@ import { Expectations } from './expectations.js';
 
 const range = (offset: number) => ({ offset, length: 10 });
 
-function told(): { source: Source; calls: number[][] } {
+function sourceAndCalls(): { source: Source; calls: number[][] } {
   const calls: number[][] = [];
   const source: Source = {
     size: 1000,
@@ -15,7 +15,7 @@ function told(): { source: Source; calls: number[][] } {
 }
 
 test('a reader that has read everything cancels with an empty list at its end', () => {
-  const { source, calls } = told();
+  const { source, calls } = sourceAndCalls();
   const one = new Expectations(source);
   one.announce(1, [range(0), range(10)]);
   one.announce(1, [range(20)]);
@@ -25,7 +25,7 @@ test('a reader that has read everything cancels with an empty list at its end', 
 });
 
 test('a reader that ends does not cancel reads of others', () => {
-  const { source, calls } = told();
+  const { source, calls } = sourceAndCalls();
   const [one, other] = [new Expectations(source), new Expectations(source)];
   one.announce(1, [range(0), range(10)]);
   one.announce(2, [range(20), range(30)]);
@@ -46,7 +46,7 @@ test('a reader that ends does not cancel reads of others', () => {
 });
 
 test('a loan that ends cancels the reads of its readers, once', () => {
-  const { source, calls } = told();
+  const { source, calls } = sourceAndCalls();
   const [one, other] = [new Expectations(source), new Expectations(source)];
   one.announce(1, [range(0)]);
   other.announce(1, [range(0)]);
@@ -60,7 +60,7 @@ test('a loan that ends cancels the reads of its readers, once', () => {
 });
 
 test('nothing is cancelled without an announcement', () => {
-  const { source, calls } = told();
+  const { source, calls } = sourceAndCalls();
   const one = new Expectations(source);
   one.read(0, 10);
   one.announce(1, []);
@@ -69,7 +69,7 @@ test('nothing is cancelled without an announcement', () => {
 });
 
 test('a range that two readers need is read twice', () => {
-  const { source, calls } = told();
+  const { source, calls } = sourceAndCalls();
   const one = new Expectations(source);
   one.announce(1, [range(0)]);
   one.announce(2, [range(0)]);

@@ -87,7 +87,7 @@ async function convert(source: HttpSource, ranges: Range[], { signal } = new Abo
   }
 }
 
-const told = (work: Promise<unknown>): Promise<string> =>
+const failureOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'nothing failed',
     (thrown: Error) => (thrown instanceof DecantError ? `${thrown.kind}: ${thrown.message}` : thrown.message),
@@ -180,7 +180,7 @@ describe('the first tables', () => {
     expect(isRight(TAIL, await read(source, TAIL))).toBe(true);
     const ending = new AbortController();
     const { offset, length } = TABLES[0]!;
-    const reading = told(source.read(offset, length, { signal: ending.signal }));
+    const reading = failureOf(source.read(offset, length, { signal: ending.signal }));
     if (how === 'read') ending.abort();
     else if (how === 'stop') source.stop();
     else source.expect([]);
@@ -220,7 +220,7 @@ const SENTENCES: Record<string, string | RegExp> = {
 test.for(LASTING)('a permanent fault while reading: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 ? fault : undefined) });
   const source = await open(fetch);
-  expect(await told(convert(source, SCATTERED))).toMatch(SENTENCES[fault]!);
+  expect(await failureOf(convert(source, SCATTERED))).toMatch(SENTENCES[fault]!);
   // Nothing can be resumed from a changed state.
   expect(source.state === undefined).toBe(SENTENCES[fault] === CHANGED);
 });
@@ -240,7 +240,7 @@ test(`a server that fails at random: ${SEEDS} seeds`, { timeout: 600_000 }, asyn
     const before = () => new Promise((resolve) => setTimeout(resolve, next() * 200));
     const { fetch } = fakeFile(whole, { fault, before });
     let isRight = false;
-    const reason = await told(
+    const reason = await failureOf(
       open(fetch).then(async (source) => {
         isRight = await convert(source, SCATTERED);
       }),
@@ -291,7 +291,7 @@ test('a silent server is asked again after the time-out, until patience ends', a
   const { fetch, asked } = fakeFile(whole, { fault: (number) => (number > 0 ? 'silent' : undefined) });
   const source = await open(fetch, { timeout: 10, patience: 100 });
   const begin = performance.now();
-  expect(await told(read(source, FEW))).toBe('no byte came for 10 seconds');
+  expect(await failureOf(read(source, FEW))).toBe('no byte came for 10 seconds');
   // Eight times ten seconds, with waits of 0.25, 0.5, 1, 2, 4, 8 and 15; another 15 would end after 110 seconds.
   expect(performance.now() - begin).toBe(110_750);
   expect(asked).toHaveLength(9);
@@ -305,7 +305,7 @@ test.for([
     fault: (number) => (number > 0 && number <= refusals ? 'status 503' : undefined),
   });
   const source = await open(fetch, { patience });
-  expect(await told(read(source, FEW))).toBe(expected);
+  expect(await failureOf(read(source, FEW))).toBe(expected);
 });
 
 test('the silence of a server is reported while it lasts', async () => {
@@ -366,7 +366,7 @@ test('tokens that expire: a fresh one for each request, or an error', async () =
   const now = () => ({ Authorization: tokenOf(age()) });
   expect(await convert(await open(fetch, { headers: now }), SCATTERED)).toBe(true);
   const sentence = 'the server answered 401 Unauthorized; it requires a user or a token';
-  expect(await told(convert(await open(fetch, { headers: now() }), SCATTERED))).toBe(sentence);
+  expect(await failureOf(convert(await open(fetch, { headers: now() }), SCATTERED))).toBe(sentence);
 });
 
 test('a headers function that fails sometimes, while the file is read', async () => {
@@ -458,7 +458,7 @@ test('a change during the last responses is detected at the end', async () => {
   await verify(source);
   expect(source.state).toBeDefined();
   isChanged = true;
-  expect(await told(verify(source))).toBe(CHANGED);
+  expect(await failureOf(verify(source))).toBe(CHANGED);
   expect(source.state).toBeUndefined();
 });
 
@@ -477,7 +477,7 @@ test.for([
       return { ...reply, headers: { ...reply.headers, ETag: '', ...((number < 6 ? before : after) as object) } };
     },
   });
-  expect(await told(convert(await open(fetch), SCATTERED))).toBe(CHANGED);
+  expect(await failureOf(convert(await open(fetch), SCATTERED))).toBe(CHANGED);
 });
 
 test('mirrors behind one URL, with different ETags', async () => {
@@ -486,7 +486,7 @@ test('mirrors behind one URL, with different ETags', async () => {
     return { ...reply, headers: { ...reply.headers, ETag: `"${number % 2}"` } };
   };
   const source = await open(fakeFile(whole, { answer: mirrors }).fetch);
-  expect(await told(read(source, FEW))).toBe(ALTERNATING);
+  expect(await failureOf(read(source, FEW))).toBe(ALTERNATING);
 });
 
 test('mirrors behind redirects, with different ETags', async () => {
@@ -503,7 +503,7 @@ test('mirrors behind redirects, with different ETags', async () => {
       return { ...reply, headers: { ...reply.headers, ETag: `"${hostname}"` } };
     },
   });
-  expect(await told(convert(await open(fetch), SCATTERED))).toMatch(
+  expect(await failureOf(convert(await open(fetch), SCATTERED))).toMatch(
     /^the servers of this address \(first, second\) send different ETags or times for the file, .*; give the address of one/,
   );
 });
@@ -544,7 +544,9 @@ test.for([
   };
   const source = await open(fetch, options);
   const begin = performance.now();
-  expect(await told(read(source, { offset: MIB, length: 100_000 }))).toMatch(/^only \d+ bytes came in 30 seconds$/);
+  expect(await failureOf(read(source, { offset: MIB, length: 100_000 }))).toMatch(
+    /^only \d+ bytes came in 30 seconds$/,
+  );
   const seconds = (performance.now() - begin) / 1000;
   expect(seconds).toBeGreaterThan(least);
   expect(seconds).toBeLessThan(most);
@@ -568,7 +570,7 @@ test.for([
   expect(asked).toHaveLength(requests);
 });
 
-/** A file of which only the first request is answered, and its cancelled requests. */
+/** A file whose server answers only the first request, and the cancelled requests. */
 function held(content: Uint8Array = whole) {
   const given: AbortSignal[] = [];
   const { fetch, asked } = fakeFile(content, { fault: (number) => (number > 0 ? 'silent' : undefined) });
@@ -584,7 +586,7 @@ test('a cancelled read ends its request, unless another read needs it', async ()
   const { fetch, aborted } = held();
   const source = await open(fetch);
   const [first, second] = [new AbortController(), new AbortController()];
-  const reads = [first, second].map(({ signal }) => told(source.read(MIB, 1000, { signal })));
+  const reads = [first, second].map(({ signal }) => failureOf(source.read(MIB, 1000, { signal })));
   await expect.poll(aborted, { interval: 1 }).toEqual([false, false]);
   first.abort();
   expect(await reads[0]).toBe('cancelled: The operation was cancelled');

@@ -48,7 +48,7 @@ function openFrom(content: Uint8Array, answers?: Answers, options: HttpOptions =
   return { asked, opening: openHttp(NODE, ADDRESS, { fetch, ...options }) as Promise<Source> };
 }
 
-const told = (work: Promise<unknown>): Promise<string> =>
+const failureOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'nothing failed',
     (thrown: unknown) => {
@@ -128,7 +128,7 @@ const REFUSALS: [Fault, string][] = [
 ];
 test.for(REFUSALS)('the first response: %s', async ([fault, sentence]) => {
   const { asked, opening } = openFrom(whole, { fault: () => fault });
-  expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+  expect(await failureOf(opening)).toBe(`source: ${OPENED}${sentence}`);
   expect(asked).toHaveLength(1);
 });
 
@@ -175,7 +175,7 @@ test('a first response of the wrong length is refused at once', async () => {
   const { asked, opening } = openFrom(whole, {
     answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }),
   });
-  expect(await told(opening)).toBe(
+  expect(await failureOf(opening)).toBe(
     `source: ${OPENED}the server states 65536 bytes, 0 to 65535, in Content-Range, but 1000 bytes in Content-Length`,
   );
   expect(asked).toHaveLength(1);
@@ -189,7 +189,7 @@ test('a first range that the server encoded is refused at once', async () => {
   });
   const platform = { ...NODE, fetch: async () => encoded.fetch, fetchUndecoded: async () => stored.fetch };
   const opening = openHttp(platform, ADDRESS, {});
-  expect(await told(opening)).toBe(`source: ${OPENED}the server sends the file encoded as gzip, ${ENCODED}`);
+  expect(await failureOf(opening)).toBe(`source: ${OPENED}the server sends the file encoded as gzip, ${ENCODED}`);
   await expect(opening).rejects.toMatchObject({ code: 'content-encoded', fields: { coding: 'gzip' } });
   expect([encoded.asked.length, stored.asked.length]).toEqual([1, 1]);
 });
@@ -198,19 +198,19 @@ test('an impossible size is an error of the source', async () => {
   const size = '9'.repeat(23);
   const headers = { 'Content-Range': `bytes 0-65535/${size}` };
   const { opening } = openFrom(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, HEAD) }) });
-  expect(await told(opening)).toBe(`source: ${OPENED}the server states an impossible file size: ${size} bytes`);
+  expect(await failureOf(opening)).toBe(`source: ${OPENED}the server states an impossible file size: ${size} bytes`);
 });
 
 test('an unreachable server is asked three times', async () => {
   const { asked, opening } = openFrom(whole, { fault: () => 'drop' });
-  expect(await told(opening)).toBe(`source: ${OPENED}no answer came from https://127.0.0.1 (other side closed)`);
+  expect(await failureOf(opening)).toBe(`source: ${OPENED}no answer came from https://127.0.0.1 (other side closed)`);
   expect(asked).toHaveLength(3);
 });
 
 test('a busy server that then breaks a connection counts as reachable', async () => {
   const faults: Fault[] = ['status 503', 'status 503', 'drop', 'drop'];
   const { asked, opening } = openFrom(whole, { fault: (number) => faults[number] });
-  expect(await told(opening)).toBe('nothing failed');
+  expect(await failureOf(opening)).toBe('nothing failed');
   expect(asked).toHaveLength(5);
 });
 
@@ -220,7 +220,7 @@ test.for([
 ] as const)('a server that always answers %s gets few requests before the failure', async ([fault, sentence]) => {
   const begin = performance.now();
   const { asked, opening } = openFrom(whole, { fault: () => fault }, { patience: 10 });
-  expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+  expect(await failureOf(opening)).toBe(`source: ${OPENED}${sentence}`);
   // After waits of 250, 500, 1000, 2000 and 4000 milliseconds.
   expect(asked).toHaveLength(6);
   expect(performance.now() - begin).toBe(7750);
@@ -266,7 +266,7 @@ test.for([
 ][])('the size of a file whose server %s', async ([, answer, sentence, requests]) => {
   const { asked, opening } = openFrom(whole, hidesSize(answer));
   if (sentence === undefined) expect((await opening).size).toBe(whole.length);
-  else expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+  else expect(await failureOf(opening)).toBe(`source: ${OPENED}${sentence}`);
   expect(asked).toHaveLength(requests);
 });
 
@@ -313,7 +313,9 @@ test('a small file that is sent whole and breaks off once', async () => {
 
 test('a whole file that is always shorter than its length', async () => {
   const short = sendsWhole(whole.subarray(0, 1000), { 'Content-Length': 5000 });
-  expect(await told(openFrom(whole, short, { patience: 1 }).opening)).toBe(`source: ${OPENED}the connection broke`);
+  expect(await failureOf(openFrom(whole, short, { patience: 1 }).opening)).toBe(
+    `source: ${OPENED}the connection broke`,
+  );
 });
 
 const large = new Uint8Array(65 * MIB);
@@ -327,7 +329,7 @@ test('a large file that is sent whole can be opened', async () => {
 
 test('a large file of unknown size that is sent whole can be opened by its URL only', async () => {
   const answers = sendsWhole(large, {});
-  expect(await told(openFrom(large, answers).opening)).toBe(
+  expect(await failureOf(openFrom(large, answers).opening)).toBe(
     `unsupported: ${OPENED}its server sends only whole files, and this one is large and of unknown size: pass the URL to 'open', which reads it once`,
   );
   vi.stubGlobal('fetch', fakeFile(large, answers).fetch);
@@ -346,7 +348,9 @@ test.for(
   for (const length of [{}, { 'Content-Length': content.length }]) {
     const headers = { ...length, 'Content-Encoding': coding };
     const { asked, opening } = openFrom(content, sendsWhole(content, headers));
-    expect(await told(opening)).toBe(`source: ${OPENED}the server sends the file encoded as ${coding}, ${UNPROVEN}`);
+    expect(await failureOf(opening)).toBe(
+      `source: ${OPENED}the server sends the file encoded as ${coding}, ${UNPROVEN}`,
+    );
     await expect(opening).rejects.toMatchObject({ code: 'content-encoded', fields: { coding } });
     expect(asked).toHaveLength(1);
   }
@@ -372,7 +376,7 @@ test.for([
     const encoded = fakeFile(whole, answers);
     const stored = fakeFile(whole, sendsWhole(whole));
     const platform = { ...NODE, fetch: async () => encoded.fetch, fetchUndecoded: async () => stored.fetch };
-    const failure = await told(openHttp(platform, ADDRESS, {}));
+    const failure = await failureOf(openHttp(platform, ADDRESS, {}));
     expect(failure).toMatch(requests === 1 ? /^nothing failed$/ : `encoded as ${coding}`);
     expect([encoded.asked.length, stored.asked.length]).toEqual([1, requests]);
   }
@@ -395,7 +399,7 @@ test.for([
   for (const answers of [sendsWhole(content), content.length > 64 * MIB ? sendsWhole(content) : {}]) {
     const stored = fakeFile(content, answers);
     const platform = { ...NODE, fetch: async () => encoded.fetch, fetchUndecoded: async () => stored.fetch };
-    expect(await told(openHttp(platform, `https://127.0.0.1/${name}`, {}))).toContain(expected);
+    expect(await failureOf(openHttp(platform, `https://127.0.0.1/${name}`, {}))).toContain(expected);
     expect(stored.asked).toHaveLength(1);
   }
 });
@@ -405,18 +409,20 @@ test('the length of an encoded response to HEAD is not the size', async () => {
     method === 'GET'
       ? { status: 206, headers: { 'Content-Range': 'bytes 0-65535/*' }, body: whole.subarray(0, HEAD) }
       : { status: 200, headers: { 'Content-Length': 100_000, 'Content-Encoding': 'gzip' } };
-  expect(await told(openFrom(whole, { answer }).opening)).toContain('the server does not state the size of the file');
+  expect(await failureOf(openFrom(whole, { answer }).opening)).toContain(
+    'the server does not state the size of the file',
+  );
 });
 
 test('a headers function that never resolves', async () => {
   const never = () => new Promise<never>(() => {});
   const { asked, opening } = openFrom(whole, {}, { headers: never });
-  expect(await told(opening)).toBe(`source: ${OPENED}no byte came for 30 seconds`);
+  expect(await failureOf(opening)).toBe(`source: ${OPENED}no byte came for 30 seconds`);
   const cancel = new AbortController();
   const cancelled = openFrom(whole, {}, { headers: never, signal: cancel.signal });
   const begin = performance.now();
   cancel.abort();
-  expect(await told(cancelled.opening)).toBe('cancelled: The operation was cancelled');
+  expect(await failureOf(cancelled.opening)).toBe('cancelled: The operation was cancelled');
   // Not after the time-out.
   expect(performance.now()).toBe(begin);
   expect([...asked, ...cancelled.asked]).toEqual([]);
@@ -438,7 +444,7 @@ test('a headers function that always fails', async () => {
   const headers = () => {
     throw new Error('sign in again');
   };
-  expect(await told(openFrom(whole, {}, { headers }).opening)).toBe(`source: ${OPENED}sign in again`);
+  expect(await failureOf(openFrom(whole, {}, { headers }).opening)).toBe(`source: ${OPENED}sign in again`);
 });
 
 test('opening is cancelled while the server is silent, and before it begins', async () => {
@@ -448,10 +454,10 @@ test('opening is cancelled while the server is silent, and before it begins', as
     return 'silent';
   };
   const { asked, opening } = openFrom(whole, { fault }, { signal: cancel.signal });
-  expect(await told(opening)).toBe('cancelled: The operation was cancelled');
+  expect(await failureOf(opening)).toBe('cancelled: The operation was cancelled');
   expect(asked).toHaveLength(1);
   const late = openFrom(whole, {}, { signal: AbortSignal.abort() });
-  expect(await told(late.opening)).toBe('cancelled: The operation was cancelled');
+  expect(await failureOf(late.opening)).toBe('cancelled: The operation was cancelled');
   expect(late.asked).toEqual([]);
 });
 
@@ -468,7 +474,7 @@ test.for([
   ['patience', Number.NaN],
 ] as const)('an invalid time: %s %d', async ([name, value]) => {
   const { asked, opening } = openFrom(whole, {}, { [name]: value });
-  expect(await told(opening)).toMatch(new RegExp(`^usage: '${name}' must be a number of seconds, 0 or more`));
+  expect(await failureOf(opening)).toMatch(new RegExp(`^usage: '${name}' must be a number of seconds, 0 or more`));
   expect(asked).toEqual([]);
 });
 
@@ -507,16 +513,18 @@ test('an onWaiting that throws fails the opening, and a read', async () => {
     throw new Error('no');
   };
   const silent = openFrom(whole, { fault: () => 'silent' }, { onWaiting }).opening;
-  expect(await told(silent)).toBe('usage: Could not report a wait: no');
+  expect(await failureOf(silent)).toBe('usage: Could not report a wait: no');
   const faults = (number: number) => (number > 0 ? 'silent' : undefined);
   const source = await openFrom(whole, { fault: faults }, { onWaiting }).opening;
-  expect(await told(readCustomSource(source, HEAD, 10, signal))).toBe('usage: Could not report a wait: no');
-  expect(await told(source.verify!({ signal }))).toMatch('usage: Could not report a wait: no');
+  expect(await failureOf(readCustomSource(source, HEAD, 10, signal))).toBe('usage: Could not report a wait: no');
+  expect(await failureOf(source.verify!({ signal }))).toMatch('usage: Could not report a wait: no');
 });
 
 test.for(NOT_RESPONSES)('a fetch that resolves to %o', async (response) => {
   const fetch = vi.fn(async () => response as Response);
-  expect(await told(openHttp(NODE, ADDRESS, { fetch }))).toBe("usage: The custom 'fetch' must resolve to a Response");
+  expect(await failureOf(openHttp(NODE, ADDRESS, { fetch }))).toBe(
+    "usage: The custom 'fetch' must resolve to a Response",
+  );
   expect(fetch).toHaveBeenCalledOnce();
 });
 
@@ -524,14 +532,14 @@ test('the body of an error is not awaited', async () => {
   const body = new ReadableStream({ pull: () => new Promise(() => {}), cancel: () => new Promise(() => {}) });
   const fetch = async () => new Response(body, { status: 403 });
   const sentence = 'the server answered 403; it does not allow this, or the address has expired';
-  expect(await told(openHttp(NODE, ADDRESS, { fetch }))).toBe(`source: ${OPENED}${sentence}`);
+  expect(await failureOf(openHttp(NODE, ADDRESS, { fetch }))).toBe(`source: ${OPENED}${sentence}`);
 });
 
 test('a fetch that resolves to a response whose body was read', async () => {
   const response = new Response('read');
   response.body!.getReader();
   const sentence = "usage: The custom 'fetch' must resolve to a new Response: the body of this one was read";
-  expect(await told(openHttp(NODE, ADDRESS, { fetch: async () => response }))).toBe(sentence);
+  expect(await failureOf(openHttp(NODE, ADDRESS, { fetch: async () => response }))).toBe(sentence);
 });
 
 test('opening waits for the limit of requests to the server', async () => {

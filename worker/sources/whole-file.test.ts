@@ -31,7 +31,7 @@ function exchangeOf(reply: Reply): HttpExchange & { isEnded: boolean } {
   return exchange;
 }
 
-/** A response with `Content-Length: length`, if given, and a body of so many bytes. */
+/** A response with `Content-Length: length`, if given, and a body of that length. */
 const fileOf = (came: number, length: number | undefined, headers = {}): Reply => ({
   status: 200,
   headers: { ...(length === undefined ? {} : { 'Content-Length': length }), ...headers },

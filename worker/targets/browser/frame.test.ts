@@ -5,8 +5,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** The sandbox of each frame around the page, from the inside out; 'foreign' for a page of another origin. */
-function lieIn(...frames: (string | null)[]): void {
+/** Puts the page into frames with these sandboxes, from the inside out; 'foreign' stands for a page of another origin. */
+function putInFrames(...frames: (string | null)[]): void {
   const top: Record<string, unknown> = { document: {} };
   top.parent = top;
   let page = top;
@@ -38,7 +38,7 @@ describe('downloads', () => {
     [undefined, ['foreign']],
     [undefined, ['allow-downloads', 'foreign']],
   ])('are %s in %j', (expected, frames) => {
-    lieIn(...frames);
+    putInFrames(...frames);
     expect(mayDownload()).toBe(expected);
   });
 
@@ -53,7 +53,7 @@ test.each([
   [true, ['foreign']],
   [true, [null, 'foreign']],
 ])('a foreign frame is %s in %j', (expected, frames) => {
-  lieIn(...frames);
+  putInFrames(...frames);
   expect(isInForeignFrame()).toBe(expected);
 });
 
@@ -76,8 +76,8 @@ test('another origin may throw', () => {
 
 test('a page without an origin in a frame, and a local file', () => {
   vi.stubGlobal('origin', 'null');
-  lieIn();
+  putInFrames();
   expect(isWithoutOrigin()).toBe(false);
-  lieIn('allow-scripts');
+  putInFrames('allow-scripts');
   expect(isWithoutOrigin()).toBe(true);
 });
