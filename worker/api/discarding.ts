@@ -1,4 +1,4 @@
-// What becomes of the output when its conversion fails: it is discarded, or kept so that a later conversion resumes.
+// Discards the output of a failed conversion, or keeps it so that a later conversion can resume.
 
 import type { ImageSetup } from '../client-side/image-session.js';
 import { cancelled, DecantError, type ErrorKind, toDecantError } from '../errors/errors.js';

@@ -42,7 +42,7 @@ export async function sumsOf(
   return target.disk!;
 }
 
-/** The target of a conversion of which only the sums are wanted. */
+/** The target of a conversion that only computes the sums. */
 class SumTarget implements OutputTarget {
   disk: SummedDisk | undefined;
 

@@ -1,4 +1,4 @@
-// The identity of a conversion: whatever changes the output's bytes changes it.
+// The identity of a conversion changes with everything that changes the output's bytes.
 
 import { describe, expect, test, vi } from 'vitest';
 import type { ImageSetup } from '../client-side/image-session.js';

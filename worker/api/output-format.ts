@@ -14,7 +14,8 @@ export interface ChosenFormat extends OutputFormat {
 export const loadPlaces = () => loadPart('places', () => import('../places/of-image.js'));
 
 /**
- * Resolves to the format in `options`, as it is with the options given. Throws `usage` for an unknown format, option or place,
+ * Resolves to the description of the format in `options`, with its options. Throws `usage` for an unknown format, option or
+ * place,
  * and why the disk does not fit the format or the place. `diskSize`: of a streamed disk, if it was determined.
  */
 export async function chosenFormat(

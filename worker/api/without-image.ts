@@ -31,7 +31,7 @@ export async function findSplitFiles(platform: Platform, names: readonly string[
   if (!orUsageError('the names', () => areTexts(names))) {
     throw new DecantError('usage', 'splitFiles takes an array of names');
   }
-  // Without another file, none is split.
+  // A single file is not a split file.
   if (names.length < 2) return [];
   try {
     return await inAnyCoordinator(platform, (client) => client.call('splitFiles', [...names]));

@@ -81,7 +81,7 @@ const layerRow = ({ format, guessed, virtualSize, encryption }: Layer) => ({
   encryption,
 });
 
-/** What was opened, as far as it is known. */
+/** The known facts about what was opened. */
 export interface Subject {
   /** Where the image comes from: `file`, `device`, `folder`, `server` or `standard input`. */
   source: string;
@@ -96,7 +96,7 @@ export interface Subject {
   failure?: DecantError;
 }
 
-/** What an image is like. */
+/** The properties of an image. */
 const imageOf = ({ source, info, streamed, check, disks, packed, failure }: Subject) => ({
   source,
   format: info?.format,
@@ -123,7 +123,7 @@ const imageOf = ({ source, info, streamed, check, disks, packed, failure }: Subj
   failure: failure && { kind: failure.kind, code: failure.code, ...fieldsOf(failure.fields) },
 });
 
-/** What Decant runs on. */
+/** The platform that Decant runs on. */
 const systemOf = (version: string) => ({
   version,
   node: process.versions.node,

@@ -67,7 +67,7 @@ function fullBackingName(path: string, backing: string): string {
   return isAbsolute ? backing : path.slice(0, path.lastIndexOf('/') + 1) + backing;
 }
 
-/** Whole seconds, and the `rest` in parts of which a second has `unit`. */
+/** Whole seconds, and the `rest` in parts: `unit` of them make a second. */
 function split(time: number, unit: number): { seconds: number; rest: number } {
   const all = Math.round(time * unit);
   return { seconds: Math.floor(all / unit), rest: all % unit };

@@ -25,7 +25,7 @@ export async function isFolder(output: string): Promise<boolean> {
   return stats ? stats.isDirectory() : /\/$/.test(output);
 }
 
-/** Formats of which one file may hold several disks. */
+/** Formats whose files may hold several disks. */
 const ARCHIVES: unknown[] = CONTAINERS.filter(({ isArchive }) => isArchive).map(({ name }) => name);
 
 /** Fails with `usage` if the output is a folder, and only one disk can be converted. `format` is the format of the image, if known. */

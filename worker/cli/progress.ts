@@ -108,7 +108,7 @@ export class ProgressLine {
     this.#shown = '';
   }
 
-  /** Writes the line once more, and ends it. */
+  /** Writes the line a last time, and ends it. */
   print(): void {
     if (this.#shown !== '') this.stream.write('\r');
     this.stream.write(`${this.#text}\n`);

@@ -42,7 +42,7 @@ describe('one for all layers', () => {
 });
 
 describe('a function', () => {
-  /** A function that returns `answers` in turn, and the layers of its calls. */
+  /** A function that returns the next of `answers` at each call, and the layers of its calls. */
   function asked(...answers: unknown[]) {
     const layers: string[] = [];
     const passwords = passwordsOf(({ name }: Layer) => {

@@ -137,7 +137,7 @@ export interface DecantErrorOptions {
  * 1,000 characters; names and other text in it are escaped.
  */
 export class DecantError extends Error {
-  /** `DecantError.is` recognises the error by it. Of a call that was cancelled, the name of its signal's reason. */
+  /** Used by `DecantError.is`. For a cancelled call, the name of its signal's reason. */
   override readonly name: FailureName;
   /** The exact failure: a code of docs/errors.md, or the kind. */
   readonly code: ErrorCode;
@@ -183,7 +183,7 @@ export class DecantError extends Error {
 
 /** A `DecantError` as plain data. */
 export interface Failure {
-  /** `DecantError.is` recognises the error by it. */
+  /** Used by `DecantError.is`. */
   readonly name: FailureName;
   /** The kind of the failure. */
   readonly kind: ErrorKind;

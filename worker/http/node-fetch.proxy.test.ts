@@ -35,7 +35,7 @@ test.for(NAMES)('%s names a proxy', async (name) => {
   vi.stubEnv(name, 'http://127.0.0.1:1');
   const proxied = await environmentFetch();
   expect(proxied).not.toBe(fetch);
-  // It is looked up once.
+  // The environment is read only once.
   expect(await (await import('./node-fetch.js')).environmentFetch()).toBe(proxied);
 });
 

@@ -51,7 +51,7 @@ export class Pace {
     [this.#came, this.#since, this.#ended] = [0, now, 0];
   }
 
-  /** Halves the limit, and measures anew. */
+  /** Halves the limit, and measures again. */
   overloaded(): void {
     this.limit = Math.max(1, this.limit >> 1);
     [this.#best, this.#hasSettled] = [0, false];

@@ -74,7 +74,7 @@ export interface CommonOpenOptions extends EngineOptions, AddressOptions {
    */
   checkManifest?: boolean | undefined;
   /**
-   * With the input format `raw`: makes a disk of the content of the file's containers, such as gzip and tar, whatever it is. Otherwise the
+   * With the input format `raw`: reads the content of the file's containers, such as gzip and tar, as the disk. Otherwise the
    * bytes of the file itself are the disk, and `info.safety` has the notice `packed-as-raw` if they are something else. Fails with
    * `usage` without that format, and with `nothing-to-unpack` for a file in no container.
    */

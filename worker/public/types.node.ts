@@ -110,7 +110,7 @@ export interface ConvertOptions<Format extends OutputFormatName = OutputFormatNa
   sync?: boolean | undefined;
   /**
    * Makes a bmap of a raw output: `ConvertResult.bmap`, the text of a file for `bmaptool copy`, which then copies only the blocks with data to a device.
-   * Blocks have data if `map` lists them as data, or if they were rewritten; of a streamed image, all blocks. The output is read once more.
+   * Blocks have data if `map` lists them as data, or if they were rewritten; in a streamed image, all do. The output is read again.
    * Refused with `usage` for another `format`, and for a stream or custom target.
    */
   bmap?: boolean | undefined;

@@ -170,7 +170,7 @@ describe('with the first part last', () => {
 
   type Call = ['write' | 'hole', number, number];
 
-  /** The parts that come of `calls`, in the order in which they are sent: number, offset, bytes, and whether it is the last. */
+  /** The parts that `calls` make, in the order in which they are sent: number, offset, bytes, and whether it is the last. */
   async function partsOf(calls: Call[]): Promise<[number, number, number[], boolean][]> {
     const parts: UploadPart[] = [];
     const take = async (part: UploadPart) => void parts.push(part);

@@ -149,7 +149,7 @@ export class Put implements Target {
     // nor aborted.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
-    // Ignored: it decides whether the object may appear.
+    // Only waited for: the fields below have the result.
     if (this.#isSent) await this.#answer.catch(() => {});
     // A server that has answered too early may have stored what it had received.
     const mayExist = this.#mayBeDone || this.#isAnswered;

@@ -13,7 +13,7 @@ export const MIB = 1 << 20;
 /** An answer by its status, no answer at once or ever, or an answer that a function makes. */
 export type Reply = number | 'drop' | 'silent' | (() => Response | Promise<Response>);
 
-/** A `fetch` that gives `replies` in turn, the last one for ever; `calls` has the time and what was asked. */
+/** A `fetch` that returns `replies` one after another, the last one forever; `calls` has the time and request of each call. */
 export function scripted(...replies: Reply[]) {
   const calls: { at: number; url: string; init: RequestInit }[] = [];
   const fetch = async (url: unknown, init: RequestInit = {}): Promise<Response> => {
@@ -44,11 +44,11 @@ export function over(replies: Reply[], options: UploadOptions = {}) {
   return { ...server, requests: new UploadRequests(ADDRESS, { fetch: server.fetch, ...options }) };
 }
 
-/** A reply that comes after so many milliseconds. */
+/** A reply that comes after `milliseconds`. */
 export const later = (milliseconds: number) => () =>
   new Promise<Response>((done) => setTimeout(() => done(new Response(null, { status: 201 })), milliseconds));
 
-/** An answer of as many spaces, one every `wait` milliseconds, which ends then or is silent. */
+/** A response of `count` spaces, one every `wait` milliseconds. Then it ends, or sends nothing more if `isSilent`. */
 export const spaces = (wait: number, count = Number.POSITIVE_INFINITY, isSilent = false) => {
   let left = count;
   return new Response(

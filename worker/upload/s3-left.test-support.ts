@@ -45,7 +45,7 @@ export async function kill(cloud: Cloud, journal: Memory, isHeld: (part: number)
   cloud.beforeAnswer = () => {};
 }
 
-/** Kills an upload of which the parts up to `noted` are noted. */
+/** Kills an upload whose journal has the parts up to `noted`. */
 export const cutOff = (cloud: Cloud, journal: Memory, noted: number): Promise<void> =>
   kill(cloud, journal, (part) => part > noted);
 

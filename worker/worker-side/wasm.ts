@@ -24,7 +24,7 @@ export function instantiate<Glue extends Pick<typeof Workers, 'loadModulesBy'> &
   }
 }
 
-/** A codec that the calling side was asked for. */
+/** A codec that was requested from the calling side. */
 interface CodecRequest {
   bytes: Promise<Uint8Array>;
   resolve(bytes: Uint8Array): void;

@@ -14,7 +14,7 @@ import { fromPipe } from './node-stream.js';
 
 const AS_STREAM = 'pass it as a stream (on the command line: - as the image, and its content as standard input)';
 
-/** Not that of `fs.promises`: in Node 20, without permission to read, it also rejects a promise that is never handled. */
+/** `fs.promises.stat` is not used: without permission to read, in Node 20, it also rejects a promise that is never handled. */
 const statOf = promisify(stat);
 
 /** An open file, as `fs.promises.open` returns it. */

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A folder whose removals end as `ends` says in turn; the last entry repeats. */
+/** A folder whose removals have the results `ends`, one after another; the last one repeats. */
 function folderOf(...ends: ('busy' | 'missing' | 'removed')[]) {
   const removeEntry = vi.fn(async () => {
     const end = ends.length > 1 ? ends.shift() : ends[0];

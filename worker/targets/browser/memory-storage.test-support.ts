@@ -102,7 +102,7 @@ export class MemoryFolder {
   }
 }
 
-/** Web Locks of which each has one holder. */
+/** Web Locks that are all exclusive. */
 class MemoryLocks {
   readonly #held = new Map<string, Promise<unknown>>();
 
@@ -139,6 +139,6 @@ export function stubStorage(): { root: MemoryFolder } {
   return { root };
 }
 
-/** A handle of this storage, where the browser's type is asked for. */
+/** A handle of this storage, typed as the browser's. */
 export const asFile = (file: MemoryFile) => file as unknown as FileSystemFileHandle;
 export const asFolder = (folder: MemoryFolder) => folder as unknown as FileSystemDirectoryHandle;

@@ -1,4 +1,4 @@
-// Vitest: a conversion to a path, of which the test does the coordinator's part.
+// Vitest: a conversion to a path. The test acts as the coordinator.
 
 import { ftruncateSync, lstatSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { cancelled } from '../../errors/errors.js';

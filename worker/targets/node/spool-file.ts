@@ -40,7 +40,7 @@ interface SpoolFileOptions {
   sources: OpenedSource['spec'][];
   /** Whether holes are written as zeros. */
   dense: boolean;
-  /** What works without the file, as the end of a sentence. */
+  /** The advice if the file cannot be made, as the end of a sentence. */
   otherwise: string;
 }
 
