@@ -40,7 +40,7 @@ export interface ResultTexts {
   finishing: string;
   /** Follows `finishing` if it takes hours: the browser completes the file `name` without the tab. */
   mayClose: (name: string) => string;
-  /** How to stop the browser then. `replaces`: the file `name` was there before. */
+  /** How to stop the browser while it completes the file. `replaces`: a file `name` existed before. */
   quitToStop: (name: string, replaces: boolean) => string;
   /** The heading of the files that the browser completes while the element shows something else. */
   background: string;

@@ -36,7 +36,7 @@ export async function remediesAfter(error: DecantError, opening: Opening, signal
       if (!opening.salvage && (opening.spool || (await canSalvage(opening, signal)))) remedies.push('salvage');
       break;
     case 'source':
-      // A handle returns the file as it is now. A `File` stays as it was when it was chosen.
+      // A handle returns the current file. A `File` describes the file as it was when it was chosen.
       if (opening.top.link) remedies.push('again');
       else if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) remedies.push('again');
       break;
@@ -97,7 +97,7 @@ async function canSalvageDisk(opening: DiskOpening, signal: AbortSignal): Promis
 
 /** How the images of `opening` are opened again after `remedy`. */
 export function reopened(remedy: Remedy, opening: Opening): Opening {
-  /** All images with `change`, none of which stays open. */
+  /** All images with `change`; none stays open. */
   const all = (change: Partial<DiskOpening> = {}): Opening => ({
     ...opening,
     ...change,

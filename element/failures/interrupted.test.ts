@@ -81,9 +81,15 @@ test('a download of an image from a link states the link, until it is discarded'
   vi.unstubAllGlobals();
 });
 
-test('what is told once stays until the person goes on', async () => {
+test('what is listed once stays until the next step', async () => {
   const { screen } = screenIn();
-  const lost: Remains = { image: 'a.vdi', text: 'Lost.', isToldOnce: true, action: 'Dismiss', remove: async () => '' };
+  const lost: Remains = {
+    image: 'a.vdi',
+    text: 'Lost.',
+    isListedOnce: true,
+    action: 'Dismiss',
+    remove: async () => '',
+  };
   atPlaces.mockResolvedValueOnce([lost]);
   expect(await recalled(screen)).toEqual([lost]);
   expect(await recalled(screen)).toEqual([lost]);
@@ -91,7 +97,7 @@ test('what is told once stays until the person goes on', async () => {
   expect(await recalled(screen)).toEqual([]);
 });
 
-test('nothing is told where nobody would see it', async () => {
+test('nothing is listed where nobody would see it', async () => {
   const { screen } = screenIn();
   screen.begin('chosen', { name: 'a.vdi' });
   await recall(screen);
@@ -146,7 +152,7 @@ test('a notice stays, and another step is not changed', async () => {
   screen.begin('chosen', { name: 'a' });
   await recall(screen);
   expect(screen.state).toEqual({ step: 'opening', name: 'a' });
-  // The person goes on while the storage is read.
+  // The person does something else while the storage is read.
   screen.begin('left', {});
   const recalling = recall(screen);
   screen.begin('left', {});

@@ -25,8 +25,8 @@ export async function recall(screen: Screen): Promise<void> {
     // Without a database, nothing was remembered.
     remainsAtTargets(texts),
   ]);
-  const told = screen.at('empty')?.remains?.filter(({ isToldOnce }) => isToldOnce) ?? [];
-  const remains = [...told, ...lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))];
+  const listed = screen.at('empty')?.remains?.filter(({ isListedOnce }) => isListedOnce) ?? [];
+  const remains = [...listed, ...lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))];
   screen.update(turn, 'empty', { remains: remains.length > 0 ? remains : undefined });
 }
 

@@ -62,7 +62,7 @@ test('a streamed download that was lost is mentioned once', async () => {
       image: 'disk.vdi',
       text: english.downloadLost('disk.vdi', 'disk.raw'),
       action: english.dismiss,
-      isToldOnce: true,
+      isListedOnce: true,
     },
   ]);
   expect(await remainsAtTargets(english)).toEqual([]);

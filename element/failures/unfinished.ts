@@ -81,7 +81,7 @@ async function lostDownload({ id, image, name }: Omit<Unfinished, 'entry'>, text
   return {
     image,
     text: texts.downloadLost(image, name),
-    isToldOnce: true,
+    isListedOnce: true,
     action: texts.dismiss,
     remove: async () => '',
   };

@@ -58,7 +58,7 @@ export class LinkEntry implements LinkFields {
     }
     const { turn } = this.screen;
     this.#problem = { turn, need: need?.name, refusals: (this.problem?.refusals ?? 0) + 1 };
-    this.screen.tell('');
+    this.screen.announce('');
   }
 
   /** Forgets the problem, because the text in the field has changed. */
@@ -75,7 +75,7 @@ export class LinkEntry implements LinkFields {
     if (url && need) this.taker.answer(need, linked(url));
     else if (url) this.taker.take([linked(url)]);
     else if (phase === 'start') this.screen.update(turn, 'empty', { notice: texts.noAddress });
-    else this.screen.tell(texts.noAddress);
+    else this.screen.announce(texts.noAddress);
   }
 }
 

@@ -9,7 +9,7 @@ const extent = (offset: number, length: number, kind: Extent['kind'], more: Part
   ...{ offset, length, kind, depth: 0, compressed: false, encrypted: false },
   ...more,
 });
-/** What the cells of two bytes at the start show. */
+/** The content of the first `count` cells, of two bytes each. */
 const contents = (picture: DiskPicture, count: number) =>
   Array.from({ length: count }, (_, cell) => picture.summary(2 * cell, 2 * cell + 2).content);
 

@@ -78,10 +78,10 @@ const between = (from: Look, to: Look, share: number): Look => ({
   side: from.side + (to.side - from.side) * share,
 });
 
-/** A cell as it is on the screen, and as it will be. */
+/** The state of a cell on the screen now, and at the end of the animation. */
 interface Cell {
   colour: string;
-  /** Whether it has a hole, so that it is told apart without its colour. */
+  /** Whether the cell has a hole, which distinguishes it for people who cannot see its colour. */
   isHollow: boolean;
   shown: Look;
   /** The look at the start of its change. */
@@ -94,7 +94,7 @@ interface Cell {
 export class Painter {
   #picture: DiskPicture | undefined;
   #grid: Grid | undefined;
-  /** The grid and the colours. If they change, everything is painted anew. */
+  /** The grid and the colours. If they change, everything is painted again. */
   #look = '';
   #cells: Cell[] = [];
   #frame = 0;
@@ -169,7 +169,7 @@ export class Painter {
     return end <= this.lookedAt[0] || start >= this.lookedAt[1];
   }
 
-  /** Draws the cells that change, and goes on until none does. */
+  /** Draws the cells that change, until none changes any more. */
   #draw(context: CanvasRenderingContext2D): void {
     cancelAnimationFrame(this.#frame);
     const grid = this.#grid!;

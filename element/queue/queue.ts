@@ -314,7 +314,7 @@ export function enqueue(sorted: Sorted, queue: Queue, screen: Screen): void {
   const { bundles } = sorted;
   queue.add(bundles);
   const added = bundles.length > 0 ? screen.texts.queued.added(bundles.map(({ top }) => top.file.name)) : '';
-  screen.tell([added, newsOf(sorted, screen.texts)].filter(Boolean).join(' '));
+  screen.announce([added, newsOf(sorted, screen.texts)].filter(Boolean).join(' '));
 }
 
 /** Adds the images among `files` to the end of the queue. */

@@ -135,7 +135,7 @@ test('the card shows how far it is, and the browser leaves it', async () => {
 
 const isFull = new DecantError('target', 'The disk is full');
 const isDone = { ...RESULT, lostBytes: 512, lostRanges: 1 };
-// (case, the file that is there, whether it is cancelled, how it ends, status of the card, outcome, notices)
+// (case, the existing file, whether it is cancelled, how it ends, status of the card, outcome, notices)
 test.each([
   ['an error', undefined, false, isFull, 'failed', `The disk is full. ${english.nothingLeft}`, undefined],
   ['a cancel', undefined, true, undefined, 'failed', `${english.cancelled} ${english.nothingLeft}`, undefined],

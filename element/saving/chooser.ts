@@ -48,7 +48,7 @@ const UNCHANGED = {
 /** The state of a way that the person has chosen. */
 const CHOSEN = { reason: undefined, isChosen: true, lostWay: undefined } satisfies Partial<Step<'ready'>>;
 
-/** Whether the browser is still asked for a way to save the disk. */
+/** Whether it is still being determined how the browser can save the disk. */
 export const isWaiting = ({ way, lostWay, isSettled }: Step<'ready'>): boolean => !way && !lostWay && !isSettled;
 
 /** Whether the person must change something before converting: the section "Change" opens. */

@@ -131,7 +131,7 @@ export class Saver {
       const { texts } = this.screen;
       const isGone = isListed && !(await isLeft(ready.image.info.name));
       if (turn.aborted) return;
-      this.screen.tell(
+      this.screen.announce(
         isGone ? `${sentence(texts.elsewhereTitle)} ${texts.elsewhereHint}` : texts.notResumed(ready.label),
       );
       return;
@@ -165,7 +165,7 @@ export class Saver {
     if (turn.aborted) return;
     if (isThere instanceof DecantError) {
       this.chooser.change(turn, { asking });
-      this.screen.tell(this.screen.texts.failure(isThere));
+      this.screen.announce(this.screen.texts.failure(isThere));
       return;
     }
     if (isThere) await this.#convertTo({ kind: 'stored', name, kept });
@@ -202,7 +202,7 @@ export class Saver {
   async #tellEmptied(target: Target): Promise<void> {
     if (target.kind !== 'dialog') return;
     const remains = await describeRemains(target, 'nothing', this.screen.texts);
-    if (remains) this.screen.tell(remains);
+    if (remains) this.screen.announce(remains);
   }
 
   /** Runs `ask`, which asks for a target. Until it ends, the image and the name cannot be changed. `undefined` if the turn has ended. */

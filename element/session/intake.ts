@@ -85,7 +85,7 @@ export class Intake {
   /** Reports a problem with new files: on the first screen if their turn is the latest, otherwise as news. */
   #report(taking: Taking | undefined, notice: string): void {
     if (taking && !taking.isOvertaken) this.screen.send(taking.turn, 'nothingFound', { notice });
-    else this.screen.tell(notice);
+    else this.screen.announce(notice);
   }
 
   #noImages(files: InputFile[]): string {

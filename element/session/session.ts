@@ -215,7 +215,7 @@ export class Session implements Controls {
     const input = await inputOf(handle).catch(() => undefined);
     if (turn.aborted) return;
     if (input) await this.#opener.answer(need, input);
-    else this.#screen.tell(this.texts.notFetched(handle.name));
+    else this.#screen.announce(this.texts.notFetched(handle.name));
   }
 
   reset(): void {
@@ -264,7 +264,7 @@ export class Session implements Controls {
 
   remove(id: number): void {
     const removed = this.queue.remove(id);
-    this.#screen.tell(removed ? this.texts.queued.removed(labelOf(removed.bundle)) : '');
+    this.#screen.announce(removed ? this.texts.queued.removed(labelOf(removed.bundle)) : '');
   }
 
   takeRemedy(remedy: Remedy): void {
@@ -450,8 +450,8 @@ export class Session implements Controls {
   copy(text: string): void {
     this.#screen.run(
       navigator.clipboard.writeText(text).then(
-        () => this.#screen.tell(this.texts.copyDone),
-        () => this.#screen.tell(this.texts.copyFailed),
+        () => this.#screen.announce(this.texts.copyDone),
+        () => this.#screen.announce(this.texts.copyFailed),
       ),
     );
   }

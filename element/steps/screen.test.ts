@@ -78,11 +78,11 @@ test('an image that cannot be closed causes no error', () => {
   expect(() => screen.begin('left', {})).not.toThrow();
 });
 
-test('news that is told again is announced again', () => {
+test('the same news is announced again', () => {
   const { screen } = screenIn();
   expect(screen.announcedNews).toEqual([]);
   const ids = ['Copied.', 'Copied.'].map((news) => {
-    screen.tell(news);
+    screen.announce(news);
     return screen.announcedNews[0]!.id;
   });
   expect(new Set(ids).size).toBe(2);

@@ -32,7 +32,7 @@ export class Screen {
   opening: Opening | undefined;
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
-  #timesTold = 0;
+  #announcements = 0;
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();
@@ -124,15 +124,15 @@ export class Screen {
     this.refresh();
   }
 
-  /** The news, to be announced: again, if the same is told again. */
+  /** The news, to be announced to screen readers: again if `announce` was called again with the same text. */
   get announcedNews(): Warning[] {
-    return this.news ? [{ id: `news ${this.#timesTold} ${this.news}`, text: this.news }] : [];
+    return this.news ? [{ id: `news ${this.#announcements} ${this.news}`, text: this.news }] : [];
   }
 
   /** Shows `news`, in any step. */
-  tell(news: string): void {
+  announce(news: string): void {
     this.news = news;
-    this.#timesTold += 1;
+    this.#announcements += 1;
     this.refresh();
   }
 
@@ -140,7 +140,7 @@ export class Screen {
   run(work: Promise<void>): void {
     work.catch((thrown) => {
       const error = asError(thrown);
-      if (this.isBusy) this.tell(this.texts.failure(error));
+      if (this.isBusy) this.announce(this.texts.failure(error));
       else this.crash(error);
     });
   }

@@ -121,8 +121,8 @@ export interface Remains {
    * the link is not stored, `undefined` if none is known.
    */
   resumable?: { share: number | undefined; link: string | undefined };
-  /** Whether it is listed on the first screen once, until the person goes on. */
-  isToldOnce?: boolean;
+  /** Whether it is listed on the first screen only until the next step. */
+  isListedOnce?: boolean;
   /** Says what `remove` does. */
   action: string;
   /** Removes it. Resolves to a sentence about what has happened, if it is worth one. Fails with a `DecantError`. */

@@ -77,7 +77,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
 
 export type Units = ReturnType<typeof unitsOf>;
 
-/** The parts that are there, with commas between them. */
+/** Joins the parts that are not empty with commas. */
 export const commaSeparated = (...parts: unknown[]): string => parts.filter(Boolean).join(', ');
 
 /** A part in English, between Unicode isolates. Names cannot contain isolates, since names are escaped. */

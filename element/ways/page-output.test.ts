@@ -16,7 +16,7 @@ const elementWith = (given: unknown, attribute: string | null, react: object = {
   __reactProps$a1: react,
 });
 
-// (case, property, attribute, properties in React, whether the page has set it in vain)
+// (case, property, attribute, properties in React, whether the page has set it without effect)
 test.each<[string, unknown, string | null, object, boolean]>([
   ['nothing is set', undefined, null, {}, false],
   ['a framework has removed it', null, null, { output: undefined }, false],

@@ -1,4 +1,4 @@
-// Whether the page's `output` can be used. If the page has given one in vain, nothing may be saved elsewhere instead.
+// Whether the page's `output` can be used. If the page has set it without effect, nothing may be saved elsewhere instead.
 
 import { DecantError } from 'decant';
 import type { DecantConverterElement } from '../types.element.js';

@@ -154,7 +154,7 @@ describe('a build', () => {
   test('that was partly loaded before is completed', async () => {
     server = lacking as Files;
     await expect(pages.keepNewest()).rejects.toThrow('assets/b.js is not there (404)');
-    // The files that are there still come.
+    // The existing files are still fetched.
     await vi.advanceTimersByTimeAsync(0);
     server = B;
     asked = [];
