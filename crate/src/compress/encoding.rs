@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// How the data of an output is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
-    /// Not at all: data is stored at its guest offset.
+    /// Nothing is encoded: data is stored at its guest offset.
     #[default]
     Plain,
     /// Not at all, but an assembler places the units. Units that follow one another are one part.

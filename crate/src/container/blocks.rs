@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_conversion_that_decodes_again_and_again_is_refused() {
-        // No two of them have room.
+        // The cache has no room for two of these blocks.
         let file = [frame(50 << 20, true), frame(50 << 20, true)].concat();
         let Ok(BlocksFound::Blocks(content)) = found(&file, true, &Rc::default()) else { panic!("it has blocks") };
         let read = |at: u64| block_on(content.read_at(HostOffset(at % 2 * (50 << 20)), &mut [0]));

@@ -154,7 +154,7 @@ fn at_once(read: LocalBoxFuture<'_, Result<usize>>) -> Result<usize> {
 #[cfg(any(feature = "threads", not(target_arch = "wasm32")))]
 pub(crate) use in_memory::decode_part;
 
-/// For workers that share the memory of the caller.
+/// Decodes parts for workers that share the memory of the caller.
 #[cfg(any(feature = "threads", not(target_arch = "wasm32")))]
 mod in_memory {
     use super::*;

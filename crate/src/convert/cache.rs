@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(fill(2, of), 1);
         // Another length at the same offset is another cluster.
         assert_eq!(fill(3, Compressed { len: 8, ..of }), 3);
-        // So is a cluster with another frame at the same offset.
+        // Another frame at the same offset is another cluster, too.
         let framed = |sector| Compression::Grain(GrainFrame { sector: Some(sector), len: 4 });
         assert_eq!(fill(4, Compressed { compression: framed(0), ..of }), 4);
         assert_eq!(fill(5, Compressed { compression: framed(8), ..of }), 5);

@@ -32,7 +32,7 @@ const CHUNK: u64 = 4 << 20;
 /// The number of differing ranges after which they are reported.
 const REPORTED: usize = 4096;
 
-/// One of the disks.
+/// One of the two disks.
 pub struct ComparedDisk<'a, E> {
     /// Its image.
     pub image: &'a Image,

@@ -77,9 +77,9 @@ impl JobLimits {
 /// Upper bounds, in bytes. Unlike [`JobLimits::bytes`], they do not grow from job to job.
 #[derive(Clone, Copy)]
 pub(super) struct HoleLimits {
-    /// For the guest range of a job with holes.
+    /// The largest guest range of a job with holes.
     pub(crate) job: u64,
-    /// For the part of a hole in one job.
+    /// The largest part of a hole in one job.
     pub(crate) hole: u64,
 }
 

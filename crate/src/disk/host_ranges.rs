@@ -73,7 +73,7 @@ struct Run {
 
 /// The known ranges of the files of a layer.
 pub(crate) struct HostRanges {
-    /// By file and start. Runs do not overlap.
+    /// The runs by file and start. They do not overlap.
     runs: BTreeMap<(FileId, u64), Run>,
     most: usize,
 }
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(ranges.compare(FILE, HostOffset(450), data), Free);
     }
 
-    /// Any order of the units of a file gives one run in the end.
+    /// In whatever order the units of a file are added, they end as one run.
     #[test]
     fn neighbours_are_one_run() {
         const UNITS: u64 = 1 << 10;

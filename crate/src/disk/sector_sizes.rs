@@ -5,9 +5,9 @@ use crate::offsets::SECTOR;
 /// The sizes of the sectors of a disk, in bytes, as a guest sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectorSizes {
-    /// Of the sectors that a guest addresses, also in its partition table.
+    /// The size of the sectors that a guest addresses, also in its partition table.
     pub logical: u64,
-    /// Of the sectors that the disk writes at once.
+    /// The size of the sectors that the disk writes at once.
     pub physical: u64,
 }
 

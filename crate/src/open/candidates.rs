@@ -141,7 +141,7 @@ impl Start {
         let truncated = || Error::truncated("the start of the file", offset, self.size);
         let end = offset.0.checked_add(buf.len() as u64).filter(|end| *end <= LONGEST_START).ok_or_else(truncated)?;
         if (self.bytes.borrow().len() as u64) < end {
-            // At most twice: most references are in the head.
+            // Reads at most twice: most references are in the head.
             let len = if end <= HEAD { HEAD } else { LONGEST_START.min(self.size.max(end)) };
             let longer = self.packed.head(len).await?;
             self.bytes.replace(longer);

@@ -113,7 +113,7 @@ fn size_for<I: Index>(virtual_size: u64, units: u64) -> u64 {
     let (mut len, mut index) = (I::header().len() as u64, I::default());
     let mut add = |block: u64, encoded: usize, times: u64| {
         len += encoded as u64 * times;
-        // Without memory for the entry of the index, the bound lacks some bytes of it.
+        // If memory runs out, the bound lacks the entry in the index: a few bytes.
         let _ = index.add(encoded as u32, 0, block as u32, times as u32);
     };
     for (size, encoded) in [(data, &encoded as &dyn Fn(u64) -> usize), (virtual_size - data, &zeros)] {

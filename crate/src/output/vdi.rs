@@ -169,7 +169,7 @@ impl VdiAssembler {
             c_blocks_allocated: self.blocks.count() as u32,
             uuid_create: self.identifiers.guid(DISK),
             uuid_modify: self.identifiers.guid(CONTENT),
-            // No parent.
+            // The UUIDs of a parent stay zero.
             ..Header1::zero()
         };
         // Geometries have no cylinders: programs compute them.

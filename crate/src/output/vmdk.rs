@@ -150,7 +150,7 @@ impl Layout for StreamOptimized {
 
     fn size_for(&self, units: u64) -> u64 {
         let tables = self.tables().min(units);
-        // With a marker in a sector before each.
+        // A marker takes a sector before each table and directory.
         let table = SECTOR + (GRAINS_PER_TABLE * ENTRY).next_multiple_of(SECTOR);
         let directory = SECTOR + (self.tables() * ENTRY).next_multiple_of(SECTOR);
         // A grain is whole sectors.

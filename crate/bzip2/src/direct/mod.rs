@@ -1,4 +1,4 @@
-//! By the library libbz2-rs-sys.
+//! Decodes by the library libbz2-rs-sys.
 
 mod divider;
 mod stream;

@@ -1,4 +1,4 @@
-//! One stream of the library.
+//! Safe wrapper around the library's decoder of one stream.
 
 #![allow(unsafe_code, reason = "the library takes pointers; its safe interface `bzip2` panics if memory runs out")]
 

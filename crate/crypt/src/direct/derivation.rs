@@ -49,7 +49,7 @@ mod tests {
             pbkdf2::pbkdf2_hmac::<sha2::Sha256>(b"secret", &salt, iterations, &mut expected);
             for (number, expected) in (1..).zip(expected.chunks(32)) {
                 let mut derivation = Derivation::new(Hash::Sha256, b"secret", &salt, number);
-                // In unequal steps.
+                // Two steps of different lengths give the same as one.
                 derivation.iterate((iterations - 1) / 3);
                 derivation.iterate(iterations - 1 - (iterations - 1) / 3);
                 let mut block = vec![0; expected.len()];

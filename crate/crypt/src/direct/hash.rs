@@ -101,7 +101,7 @@ impl Hasher {
     /// Adds `bytes`. Fails if memory runs out.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), CryptError> {
         match &mut self.0 {
-            // Only a lack of memory stops it.
+            // Only a lack of memory makes it fail.
             Computed::Platform(hasher) => hasher.add(bytes).then_some(()).ok_or(CryptError::OutOfMemory),
             Computed::Module(state) => {
                 state.add(bytes);

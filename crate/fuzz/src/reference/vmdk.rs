@@ -218,7 +218,7 @@ impl<'a> Sparse<'a> {
             return Some(vec![0; len]);
         }
         let entry_of = |table: u64| number(self.file, table.checked_add(within * size)?, size as usize);
-        // Of two tables, the first one with a grain counts.
+        // The first table with a grain counts.
         let mut entries = found.iter().flatten().filter(|table| is_whole(table)).filter_map(|&table| entry_of(table));
         let entry = match entries.find(|&entry| self.is_usable(entry)) {
             Some(entry) => entry,

@@ -34,7 +34,7 @@ pub(super) async fn check(disk: Rc<Vdi>, progress: CheckProgress) -> Result<File
             FREE | ZERO => continue,
             number => u64::from(number),
         };
-        // As QEMU counts them.
+        // QEMU counts only blocks below the header's number of blocks.
         allocated += u64::from(number < header.blocks);
         let host = HostOffset(number.saturating_mul(stride).saturating_add(header.data_offset));
         if number >= in_file {

@@ -162,7 +162,7 @@ struct Vhd {
     references: Vec<Reference>,
     virtual_size: u64,
     notices: Vec<Notice>,
-    /// In a salvage: why all of the disk may be another one.
+    /// In a salvage: why all of the disk is in doubt.
     doubt: Option<Damage>,
 }
 

@@ -67,13 +67,13 @@ impl VhdFooter {
         let ChsGeometry { cylinders, heads, sectors } = ChsGeometry::of(disk_size / SECTOR);
         let mut footer = Self {
             cookie: FOOTER_COOKIE,
-            // Only the reserved bit, which is always set.
+            // The reserved bit, which must be set, and no feature.
             features: 2,
             file_format_version: MAJOR_VERSION << 16,
             data_offset,
             // 2000-01-01. XenServer refuses a VHD from the future, which the present is where a clock is wrong.
             time_stamp: 0,
-            // As Windows writes it. Readers then take the size of the disk from the current size, not from the geometry.
+            // Windows as the creator: readers then take the size of the disk from the current size, not from the geometry.
             creator_application: *b"win ",
             creator_version: 0x000a_0000,
             creator_host_os: *b"Wi2k",

@@ -86,7 +86,7 @@ impl Directory for GrainDirectory {
         self.directory.place(index)
     }
 
-    /// If the file has no complete table, returns the redundant directory's if that is complete.
+    /// Returns the redundant table if only that one is complete in the file.
     fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         match self.entries(index) {
             (Some(Ok(Some(table))), _) if self.is_whole(index, table) => Ok(Some(table)),

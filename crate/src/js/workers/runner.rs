@@ -77,7 +77,7 @@ impl Runner {
             }
         }
         let (size, is_zero, room) = decoding.finish();
-        // Without data the room returns, too.
+        // The buffer returns even if it has no data.
         reply_of_part(size, room.subarray(0, if is_zero { 0 } else { room.length() }))
     }
 }

@@ -123,7 +123,7 @@ impl<'a> Disks<'a> {
         let Entry { mut format, capacity, .. } = *entry;
         let (path, pieces) = match (self.file(entry), &entry.file) {
             (Some(File { path, pieces, .. }), _) => (path.clone(), *pieces),
-            // Without any file, those beside the descriptor are the disks.
+            // If the descriptor lists no files, the files beside it are the disks.
             (None, Some(_)) if self.files.is_empty() => return None,
             (None, Some(id)) => (id.clone(), None),
             // The disk has no changes over its parent.

@@ -38,7 +38,7 @@ struct Attached {
     id: String,
     name: String,
     date_seconds: i64,
-    /// With the kinds of their controllers.
+    /// The IDs of the disks, with the kinds of their controllers.
     disks: Vec<(String, Option<&'static str>)>,
 }
 

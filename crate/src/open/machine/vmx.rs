@@ -127,7 +127,7 @@ pub(super) fn states(text: &str) -> Vec<State> {
         let path = |disk: usize| get(&format!("disk{disk}.filename")).filter(|path| !path.is_empty());
         let disks = (0..MOST).filter_map(path).map(|path| MachineDisk::at(path.to_owned())).collect();
         let half = |key: &str| get(key)?.trim().parse::<i64>().ok();
-        // In microseconds, as two numbers of 32 bits.
+        // The time is in microseconds, as two numbers of 32 bits.
         let date = half("createtimehigh").zip(half("createtimelow"));
         let date = date.and_then(|(high, low)| high.checked_shl(32)?.checked_add(low & 0xffff_ffff));
         let date_seconds = date.map_or(0, |date| (date / 1_000_000).max(0));

@@ -15,7 +15,7 @@ const DEFAULT_WIDTH: usize = 2;
 enum Counting {
     /// Numbers of one width, as from `split -a`.
     Fixed(Alphabet, usize),
-    /// After `999` comes `1000`.
+    /// Numbers that get a digit more when needed: after `999` comes `1000`.
     Growing(usize),
     /// As from `split` by default: after `yz` comes `zaaa`, after `zyzz` `zzaaaa`; after `89` `9000`.
     Widening(Alphabet),

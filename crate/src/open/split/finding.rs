@@ -165,7 +165,7 @@ pub struct PartOfFile {
     pub missing: Option<String>,
     /// If it is unclear whether they are parts of one file: the index of one that may be of another.
     pub other: Option<usize>,
-    /// If it is a later part: the first one.
+    /// If the file is a later part: the first part.
     pub first: Option<FirstPart>,
 }
 

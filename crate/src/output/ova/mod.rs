@@ -111,7 +111,7 @@ fn name_of(text: &str) -> String {
 #[derive(Clone)]
 struct Ova {
     machine: Machine,
-    /// At least one.
+    /// One disk or more.
     disks: Vec<StreamOptimized>,
     uuid: Option<[u8; 16]>,
 }

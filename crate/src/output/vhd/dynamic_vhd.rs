@@ -114,7 +114,7 @@ impl Assembler for DynamicVhdAssembler {
             let sector = ((self.blocks.offset(number) - BITMAP.len() as u64) / SECTOR) as u32;
             put(&mut self.table, block * BAT_ENTRY, &sector.to_be_bytes());
         }
-        // Without a header, this footer is not an image.
+        // Until the header is written, this footer does not make the file an image.
         writes.own(self.blocks.end(), self.footer.clone());
         writes.own(TABLE, std::mem::take(&mut self.table));
         writes.own(0, [&self.footer[..], &self.header.to_bytes()].concat());

@@ -30,7 +30,7 @@ pub struct Unlocking {
     start: Vec<u8>,
     len: usize,
     password: Zeroizing<Vec<u8>>,
-    /// After the first step.
+    /// Set by the first step.
     work: Option<Work>,
 }
 
@@ -79,9 +79,9 @@ enum Step {
 enum SlotTask {
     Derive(Deriving),
     DeriveByArgon2(Argon2Derivation),
-    /// To decrypt and merge the key, with the derived key.
+    /// Decrypt and merge the key material with this derived key.
     Material(Zeroizing<Vec<u8>>),
-    /// To compare the digest of the key, with the key.
+    /// Compare the digest of this key.
     Check(Zeroizing<Vec<u8>>, Deriving),
 }
 
