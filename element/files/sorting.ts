@@ -137,10 +137,10 @@ async function disksOf(top: InputFile, beside: InputFile[], signal: AbortSignal)
 }
 
 interface AllReferences {
-  /** Without the further parts of split files. */
+  /** The files, except for the parts of split files after the first. */
   files: InputFile[];
   references: Map<InputFile, References | undefined>;
-  /** The further parts of split files, by their first. */
+  /** The parts of split files after the first, by the first part. */
   parts: Map<InputFile, InputFile[]>;
 }
 

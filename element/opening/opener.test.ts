@@ -35,7 +35,7 @@ const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
 beforeEach(() => {
   vi.useFakeTimers();
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
-  // In a frame, which may be an obstacle.
+  // The page is in a frame, which may prevent saving.
   vi.stubGlobal('window', { parent: {} });
   vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
   fits = new Held();

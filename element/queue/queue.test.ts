@@ -294,7 +294,7 @@ test('all images follow the way of the first one, or of the one for which the pe
   expect(queue.wayBeside(a!)).toBeUndefined();
   queue.lead('folder', a!);
   expect(queue.wayBeside(b!)).toBe('folder');
-  // One that is impossible for an image is impossible for that image only.
+  // A way that is impossible for one image stays possible for the others.
   queue.lead('download', b!);
   expect(queue.wayBeside(c!)).toBe('folder');
   queue.lead('download', b!, true);

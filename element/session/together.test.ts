@@ -182,7 +182,7 @@ test('all disks are opened once, and converted in their order', async () => {
   const { made, picture } = await step('done');
   expect(made).toMatchObject([{ file: 'vm.ova', format: 'ova' }]);
   expect(picture!.summary(1100, 1101).content).toBe('lost');
-  // One file is one result.
+  // The single file counts as one result.
   expect([rows(), session.overall]).toEqual([['vm.tar done'], undefined]);
   session.reset();
   expect(events.slice(2).toSorted()).toEqual(['close 1', 'close 2', 'close 3']);

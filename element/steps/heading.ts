@@ -51,7 +51,7 @@ function showFitting(span: HTMLElement, heading: HTMLElement, place: HTMLElement
       if (Math.round(span.offsetHeight / line) <= lines) return text;
     }
   }
-  // No cut is enough.
+  // Even the shortest cut takes too many lines.
   span.textContent = whole;
   return whole;
 }

@@ -96,7 +96,7 @@ export const methodOf = ({ kind }: Target): SaveMethod => (kind === 'folder' || 
 
 /** Shorter silences of a network, in seconds, are not shown. */
 export const SILENT = 5;
-/** If the browser completes a file in less time, in seconds, nothing else is offered. */
+/** If the browser completes a file in less time, in seconds, the person is not offered to do something else. */
 export const LONG_FINISH = 1;
 /** Shorter times without any progress, in seconds, are not shown. */
 export const STALLED = 30;

@@ -184,7 +184,7 @@ test('a browser that does not take bytes stops the writer after 8 MiB', async ()
   await settle();
   expect(begun.taken()).toBe(0);
   expect(written).toBe(WINDOW);
-  // One more piece for each that is taken.
+  // For each piece that is taken, one more is sent.
   const reader = begun.response.body!.getReader();
   const first = await reader.read();
   expect(first.value).toHaveLength(MIB);

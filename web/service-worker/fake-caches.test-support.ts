@@ -29,7 +29,7 @@ export class FakeCaches {
 
   async match(url: string, { cacheName }: { cacheName?: string }): Promise<Response | undefined> {
     for (const [name, cache] of this.#caches) {
-      // Without a name all are searched.
+      // Without `cacheName`, all caches are searched.
       const found = cacheName === undefined || cacheName === name ? await cache.match(url) : undefined;
       if (found) return found;
     }

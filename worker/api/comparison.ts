@@ -76,7 +76,7 @@ function resultOf(compared: CrateCompared, virtualSizes: [number, number], stric
 }
 
 interface Listeners {
-  /** For the share of the unlocking of each image. */
+  /** Called with the share of the unlocking that is done, one for each image. */
   unlocking: ((share: number) => void)[];
   done: (detail: ComparisonDone) => void;
   /** Missing if the ranges are not wanted. */

@@ -246,7 +246,7 @@ describe('with resume, progress', () => {
     // The data cannot be trusted.
     ['corrupt', undefined, ''],
     ['limit', undefined, ''],
-    // Another image would be continued.
+    // To resume would continue with another image.
     ['target', new DecantError('source', 'the file has changed'), ''],
   ] as const)('after a failure of kind %s, change of a file: %s, is left%s', async (kind, change, kept) => {
     failures.convert = new DecantError(kind, 'failed');

@@ -95,7 +95,7 @@ async function prepareTarget(
   signal: AbortSignal,
 ): Promise<TargetSpec | undefined> {
   const spec = await orTargetFailure(target.prepare(sizes, signal, identity));
-  // Where holes are reported, the bytes of the output do not pass.
+  // If the target takes holes, not all bytes of the output pass.
   if (sha256 && spec && 'port' in spec && spec.ascending && !spec.holes) {
     // If the code cannot be loaded, the output has no digest.
     const loading = platform.codec('crypt').catch(() => undefined);

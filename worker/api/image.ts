@@ -77,7 +77,7 @@ const loadDigests = () => loadPart('digests', () => import('./digest.js'));
 /** All images that are not closed. */
 export const openImages = new Set<OpenImage>();
 
-/** Another image of a conversion. */
+/** One of the further images in a conversion of several. */
 interface OtherDisk {
   context: ConversionContext;
   /** Aborted when the image is closed. */

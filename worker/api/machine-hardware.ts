@@ -83,7 +83,7 @@ function fileOf(output: Output): string | undefined {
 /** The options that the content of the disk shows; none if it cannot be read, which the conversion reports. */
 async function shownBy(sessions: ImageSessions, info: AnyInfo, signal: AbortSignal): Promise<Record<string, string>> {
   const { contentsOf } = await loadPart('contents', () => import('../contents/index.js'));
-  // Not ignored: a caller's function would be asked for the same password again.
+  // A failure to unlock is thrown: if it were ignored, the caller's function would be asked for the same password again.
   const session = await sessions.acquire(signal);
   try {
     const read = (offset: number, length: number) => readRange(session, offset, length, signal);

@@ -10,7 +10,7 @@ describe('a file: URL', () => {
   for (const [given, path] of [
     ['file:///a/b%20c', '/a/b c'],
     ['FILE://localhost/a', '/a'],
-    // Without two slashes: as QEMU reads them.
+    // URLs without two slashes, which QEMU accepts.
     ['file:/a/b%20c', '/a/b%20c'],
     ['file:a.qcow2', 'a.qcow2'],
     ['a:b', 'a:b'],

@@ -23,7 +23,7 @@ import { withProgress } from './whole-progress.js';
 
 /** The end of the last disposal: an image that is opened before then would lose its workers. */
 let disposal: Promise<void> | undefined;
-/** One for each call of `open` that is under way. A disposal aborts them: the calls fail with `cancelled`. */
+/** A controller for each pending call of `open`. A disposal aborts them: the calls fail with `cancelled`. */
 const openCalls = new Set<AbortController>();
 
 /** Closes all images and ends all workers. Resolves when they have ended. */

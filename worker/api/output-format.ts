@@ -15,8 +15,7 @@ export const loadPlaces = () => loadPart('places', () => import('../places/of-im
 
 /**
  * Resolves to the description of the format in `options`, with its options. Throws `usage` for an unknown format, option or
- * place,
- * and why the disk does not fit the format or the place. `diskSize`: of a streamed disk, if it was determined.
+ * place, and if the disk does not fit the format or the place. `diskSize`: the size of a streamed disk, if it was determined.
  */
 export async function chosenFormat(
   sessions: ImageSessions,

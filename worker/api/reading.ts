@@ -104,7 +104,7 @@ export function streamOf(
         ending.abort();
       },
     },
-    // One chunk ahead of the reader.
+    // The stream reads one chunk ahead of the reader.
     { highWaterMark: 1 },
   );
 }

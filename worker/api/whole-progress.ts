@@ -53,7 +53,7 @@ export class Runs {
       const { fraction } = progress;
       if (fraction === undefined) return this.listener(progress);
       const whole = from + share * fraction;
-      // At the same speed.
+      // Assumes that the other runs have the same speed.
       const seconds = secondsLeft !== undefined && fraction < 1 && (secondsLeft / (1 - fraction) / share) * (1 - whole);
       return this.listener({
         ...progress,

@@ -8,9 +8,9 @@ import { CONTAINERS } from '../public/registry.js';
 export type Taken = readonly string[] | 'file' | 'folder';
 
 interface Operand {
-  /** In the usage. */
+  /** The operand in the usage: IMAGE. */
   name: string;
-  /** In sentences, after an article. */
+  /** The operand in sentences, after an article. */
   noun: string;
   text: string;
   /** What completions offer; by default files. */

@@ -111,7 +111,7 @@ async function printText(
       onProgress: (progress) => {
         const { firstDifference: offset } = progress;
         line.share(progress);
-        // Another allocation may come before, which is known at the end.
+        // In strict mode, an earlier difference of allocation may still be found.
         if (offset !== undefined && !strict) mismatch(offset);
       },
     })

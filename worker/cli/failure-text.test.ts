@@ -49,7 +49,7 @@ test('disks to choose from are listed', () => {
     '--disk 2: b\\u001b\\u000a (1 B, a disk of 1 GiB)',
     '--disk all: all, for convert with a folder or an OVA as the output',
   ]);
-  // Not all can be converted.
+  // Some of the disks cannot be converted.
   expect(rows('usage', { disks: [{ name: 'b', size: 0, virtualSize: 1024, missing: true }, disks[0]!] })).toEqual([
     '--disk 1: b (a disk of 1 KiB, missing; --with FILE)',
     '--disk 2: a.vmdk (2 KiB, vmdk)',

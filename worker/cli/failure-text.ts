@@ -58,7 +58,7 @@ function helpFor({ kind, code, fields }: PlainError): string | undefined {
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
   if (code === 'missing-file' && fields.container !== undefined) return isAnyThere(fields) ? DISK : undefined;
-  // In an archive in another one, no disk can be chosen.
+  // `unsupported`: for an archive in another archive, no disk can be chosen.
   return kind === 'unsupported' ? undefined : OPTIONS[code];
 }
 

@@ -222,7 +222,7 @@ describe('text', () => {
         unusedCompanions: [name],
         layers: [PLAIN, PLAIN].map(() => ({ name, format: 'raw', guessed: false, virtualSize: 1 })),
       });
-      // As many lines as with a harmless name.
+      // A hostile name adds no lines.
       expect(lines).toHaveLength(20);
       expect(lines.filter((line) => line.length > 1020 || /\p{Cc}|\u202e/u.test(line))).toEqual([]);
     }

@@ -66,7 +66,7 @@ describe('interrupts', () => {
     const { signal, exitCode } = interrupts(true);
     process.emit('SIGHUP');
     expect(signal.aborted).toBe(false);
-    // Neither does it count as the first of two.
+    // It does not count as the first of two interrupts, either.
     vi.advanceTimersByTime(1000);
     process.emit('SIGINT');
     expect(signal.aborted).toBe(true);

@@ -10,7 +10,7 @@ for (const [argument, there, name, file] of [
   ['a=b', [], 'a', 'b'],
   // An existing file is a file.
   ['a=b', ['a=b', 'b'], undefined, 'a=b'],
-  // At the first sign after which there is a file.
+  // Divides at the first `=` that is followed by the name of an existing file.
   ['a=b=c', ['b=c', 'c'], 'a', 'b=c'],
   ['a=b=c', ['c'], 'a=b', 'c'],
   ['a=b=c', [], 'a', 'b=c'],

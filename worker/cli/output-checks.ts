@@ -44,7 +44,7 @@ async function requireWritableFolder(folder: string): Promise<void> {
   if ((await statsOf(resolve(folder)))?.isFile()) throw folderGiven(folder);
   for (let at = resolve(folder); ; at = dirname(at)) {
     try {
-      // With a slash it fails for a file.
+      // A path that ends in a slash fails for a file.
       return await access(join(at, '/'), constants.W_OK | constants.X_OK);
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;

@@ -170,7 +170,7 @@ describe('passwords', () => {
     [['base.qcow2=base'], undefined, 'of the base'],
     [['top', 'base.qcow2=a=b'], 'of the top', 'of a=b'],
     [['windows'], 'of Windows', 'of Windows'],
-    // One line end alone is not a part of it.
+    // Exactly one line end is removed.
     [['lines', 'base.qcow2=return'], 'one\n', 'one\r'],
     [['empty'], '', ''],
   ] satisfies [string[], string | undefined, string | undefined][]) {

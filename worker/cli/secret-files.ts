@@ -65,7 +65,7 @@ export async function readHeaders(file: string | undefined, signal: AbortSignal)
   return lines.flatMap((line, at): [string, string][] => {
     if (line.trim() === '' || line.startsWith('#')) return [];
     const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):(.*)$/.exec(line) ?? [];
-    // Without the line, which may be a secret.
+    // The message omits the line, which may be a secret.
     if (name === undefined) throw new DecantError('usage', `Line ${at + 1} of '${file}' is not NAME: VALUE`);
     return [[name, value!.trim()]];
   });

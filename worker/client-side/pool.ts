@@ -189,7 +189,7 @@ export class PartLoans {
   #change(change: Promise<void>): void {
     this.#changing.add(change);
     const done = () => this.#changing.delete(change);
-    // Neither rejects.
+    // Neither promise rejects.
     change.then(done, done);
   }
 

@@ -3,7 +3,7 @@
 import { ByteReader, crc32, type Disk } from './disk.js';
 import type { Firmware, Partition, PartitionTable } from './disk-contents.js';
 
-/** By the first byte of an entry of an MBR. */
+/** Types of partitions by the byte in an entry of an MBR. */
 const MBR_TYPES: Record<number, string> = {
   1: 'FAT12',
   4: 'FAT16',
@@ -24,7 +24,7 @@ const MBR_TYPES: Record<number, string> = {
   253: 'Linux RAID',
 };
 
-/** By the GUID of an entry of a GPT. */
+/** Types of partitions by the GUID in an entry of a GPT. */
 const GPT_TYPES: Record<string, string> = {
   'C12A7328-F81F-11D2-BA4B-00A0C93EC93B': 'EFI system',
   '21686148-6449-6E6F-744E-656564454649': 'BIOS boot',

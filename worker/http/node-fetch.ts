@@ -37,7 +37,7 @@ async function read(
   const url = new URL(given);
   const { request, Agent } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   const agent = agentFor(url.protocol, Agent);
-  // As Node's own `fetch` sends them: some servers refuse requests without `User-Agent`.
+  // The default headers of Node's own `fetch`: some servers refuse requests without `User-Agent`.
   const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'node' };
   const sent = request(url, { method, headers: { ...usual, ...headers }, agent, ...(signal && { signal }) });
   sent.end();

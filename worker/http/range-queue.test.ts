@@ -332,7 +332,7 @@ test(`random ranges, expected, fetched and dropped: ${SEEDS} seeds`, { timeout: 
       if (next() < 0.2) queue.drop(wanted[below(wanted.length)]!);
       if (next() < 0.1) pace.limit = 1 + below(6);
     }
-    // At the end, all of them are awaited.
+    // At the end, somebody waits for all ranges.
     for (const one of wanted) one.isAwaited = true;
     queue.start();
     const ended = new Set<Request>();

@@ -42,7 +42,7 @@ export function openSocksTunnel(proxy: URL, host: string, port: number): Promise
       try {
         while (!step.done) {
           const received: Buffer | null = socket.read(step.value);
-          // Before the end of the connection, it is null until enough bytes have arrived.
+          // `read` returns null until enough bytes have arrived; after the end, it returns fewer.
           if (received?.length !== step.value) return;
           step = steps.next(received);
         }

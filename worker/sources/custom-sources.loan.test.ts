@@ -60,7 +60,7 @@ const sourceOf = (content: Uint8Array, cut: (offset: number, length: number) => 
 });
 
 const CONTENT = [1, 2, 3, 4, 5];
-/** In milliseconds. */
+/** The interval of polling, in milliseconds. */
 const AT_ONCE = { interval: 1 };
 
 test('an array that covers its buffer is transferred', async () => {

@@ -221,7 +221,7 @@ test.for(LASTING)('a permanent fault while reading: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 ? fault : undefined) });
   const source = await open(fetch);
   expect(await failureOf(convert(source, SCATTERED))).toMatch(SENTENCES[fault]!);
-  // Nothing can be resumed from a changed state.
+  // A file that has changed has no state, so that nothing is resumed.
   expect(source.state === undefined).toBe(SENTENCES[fault] === CHANGED);
 });
 
@@ -414,7 +414,7 @@ test.for([
       await new Promise((resolve) => setTimeout(resolve, 50));
       underWay -= 1;
     },
-    // Each of the first four requests once.
+    // The first four requests for ranges fail once.
     fault: (number) => (number >= 1 && number <= 4 ? fault : undefined),
   });
   expect(await convert(await open(fetch), SCATTERED)).toBe(true);
@@ -632,7 +632,7 @@ test('each announced range is read once; another read fetches it again', async (
   ];
   source.expect([far, near]);
   for (const range of [near, far, far]) expect(isRight(range, await read(source, range))).toBe(true);
-  // Of another length than announced.
+  // A read whose length was not announced.
   await read(source, { ...far, length: 500 });
   expect(asked.slice(1).map(({ range }) => rangeOf({ range })?.start)).toEqual([
     far.offset,

@@ -119,7 +119,7 @@ export class CustomTarget implements OutputTarget {
         makers.push({ port: port2, digests });
         return port1;
       };
-      // Not a part of the contract of custom targets.
+      // Only for Decant's own targets: not part of the contract of custom targets.
       Object.defineProperty(plan, MAKES_BODIES, { value: makeBodies });
     }
     const resumePoint = await this.#callOrCancel(signal, async () => target.open?.(plan));

@@ -16,7 +16,7 @@ export function customTarget(output: CustomOutput, isVerified = false): CustomTa
   return new CustomTarget(target, target.requireOpen);
 }
 
-/** As `customTarget`, by way of a temporary file. */
+/** Like `customTarget`, but the output is made in a temporary file and then sent. */
 export const spooledTarget = (output: CustomOutput, spool: Spool, isVerified = false): SpooledTarget =>
   new SpooledTarget(customTarget(output, isVerified), spool);
 

@@ -84,7 +84,7 @@ export interface OutputTarget {
    * that names what stays. If `keep` is true, progress that can be resumed stays.
    */
   discard(reason: DecantError, keep: boolean): Promise<void>;
-  /** After `prepare`: whether the output has all its blocks on the disk, written or not. */
+  /** After `prepare`: whether all blocks of the output are allocated, written or not. */
   readonly isAllocated?: boolean;
   /** After `commit`: a copy of the output that can be read for a while. */
   readonly copy?: Blob | undefined;

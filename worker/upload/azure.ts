@@ -66,7 +66,7 @@ const MAX_BLOCKS = 50_000;
 const SMALLEST_BLOCK = 8 << 20;
 /** Blocks are held in memory while they are sent. */
 const LARGEST_BLOCK = 128 << 20;
-/** For an unknown size, blocks double after this many: 4.2 TiB fit. */
+/** If the size of the output is unknown, the block size doubles after this many blocks: 4.2 TiB fit. */
 const DOUBLING = 5_000;
 /** Compressed data may be this much larger than the disk. */
 const OVERHEAD = 1.01;

@@ -5,7 +5,7 @@ import { nextTask } from '../errors/signals.js';
 import { beginHash, type MakeHasher, toBase64 } from './digests.js';
 import { type Body, piecesOf } from './request-body.js';
 
-/** By their reversed polynomials. */
+/** Checksums, made from their reversed polynomials. */
 const crc32 = () => createCRC32(0xedb88320);
 const crc32c = () => createCRC32(0x82f63b78);
 const crc64nvme = () => createCRC64('9a6c9329ac4bc9b5');

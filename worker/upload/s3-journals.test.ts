@@ -37,7 +37,7 @@ test('a cancel waits only for the pending line', async () => {
     }
   }
   const journal = new Slow();
-  // After 1 s the head and a part are noted, and another part is being noted.
+  // After 1 s, the journal has the head and a part, and the line of another part is being written.
   expect(await aborted(cloud, journal, 9)).toBe(true);
   expect(lines).toHaveLength(3);
   const since = cloud.asked.length;

@@ -181,7 +181,7 @@ export class S3 implements UploadProtocol {
     this.#isJournaled = true;
     const there = await this.#countStored(left);
     this.#isComplete = there === 0 && (await this.#isObject(left));
-    // Without the output's footer.
+    // Only parts of the disk itself, without the output's footer.
     const count = Math.min(this.#isComplete ? left.parts.length : there, Math.floor(virtualSize / size));
     if (count > 0 || this.#isComplete) {
       this.#parts.push(...left.parts.slice(0, count));

@@ -66,7 +66,7 @@ function ciphers(bytes: BytesAt): Record<'prepare' | 'run' | 'free', PlatformFun
         // Wipes the key.
         prepared.get(number)?.final();
       } catch {
-        // As `run` says.
+        // Memory ran out: see `run`.
       }
       prepared.delete(number);
       return 0;

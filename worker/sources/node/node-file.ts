@@ -73,7 +73,7 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
     return {
       spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
       identity: `${dev}:${ino}`,
-      // Without the device number, which may change at a restart. With ctime, which programs cannot set.
+      // Omits the device number, which may change at a restart. Includes ctime, which programs cannot set.
       ...(real === undefined ? {} : { state: JSON.stringify([real, `${ino}:${size}:${mtimeNs}:${ctimeNs}`]) }),
       name: path,
       size: Number(size),

@@ -71,7 +71,7 @@ function streamOf(begin: () => Promise<Readable>, cancel: () => Promise<void>): 
       },
       cancel,
     },
-    // Nothing is buffered here.
+    // This stream buffers nothing.
     { highWaterMark: 0 },
   );
 }

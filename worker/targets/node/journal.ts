@@ -79,7 +79,7 @@ export class Journal {
       await unlink(path).catch(() => {});
       throw thrown;
     }
-    // Only Linux opens the same file again this way.
+    // Reading needs another descriptor. Only Linux can open the same file again this way.
     const reopened = await open(`/proc/self/fd/${fd}`, O_RDONLY).catch(() => undefined);
     return new Journal(file, fd, reopened, path, resumePoint);
   }

@@ -16,7 +16,7 @@ const ABANDONED = 7n * 24n * 3600n * 1_000_000_000n;
  */
 const RESTED = 15n * 60n * 1_000_000_000n;
 
-/** Not the number of a process. */
+/** In place of the number of a process: no process owns the file. */
 const NOBODY = 0;
 
 /** The fate of a file whose process is dead: it is removed, or a later conversion resumes it. */

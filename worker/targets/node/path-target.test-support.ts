@@ -50,7 +50,7 @@ export async function beginTo(
     file,
     commit: (size = SIZE) =>
       target.commit(size).catch(async (thrown) => {
-        // It may fail to state what is left: the reason comes first.
+        // The abort may fail, and say what is left; the first failure is the result.
         await target.discard(thrown, false).catch(() => {});
         throw thrown;
       }),

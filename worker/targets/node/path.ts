@@ -435,7 +435,7 @@ export class PathTarget implements OutputTarget {
 
   async #flushName(folder: Buffer): Promise<void> {
     try {
-      // If this folder cannot be flushed, or read by this user, the flushed file has to do.
+      // Some folders cannot be flushed, or not be read by this user: then only the file is flushed.
       await flushFolder(folder).catch(refused);
     } catch (cause) {
       const reason = fileReason(cause);
