@@ -28,7 +28,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
   const { texts } = controls;
   const { target, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
-  const place = placeToBe(target, texts);
+  const place = futurePlace(target, texts);
   const body = workBody(
     {
       made: html`<strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}`,
@@ -67,7 +67,7 @@ export function workBody({ made, numbers: [share, left, speed], notice, hint, bu
 }
 
 /** Where the file will be; empty if the page takes it. */
-function placeToBe(target: Target, texts: AllTexts): string {
+function futurePlace(target: Target, texts: AllTexts): string {
   if (target.kind === 'host') return '';
   if (target.kind === 'folder') return texts.toFolder(target.folder.name);
   return texts.toWay[target.kind === 'dialog' ? 'dialog' : 'download'];

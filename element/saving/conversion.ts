@@ -17,7 +17,7 @@ import type { SaveMethod } from '../types.texts-results.js';
 import { guardWork, notify } from '../ways/busy-tab.js';
 import { diskChange, fileLength, imagesIn, isVerified, knownSize, takesHours, totalSize } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
-import { learn, predict } from '../ways/rates.js';
+import { predict, recordRates } from '../ways/rates.js';
 import type { Chooser } from './chooser.js';
 import { ProgressMeter } from './progress-meter.js';
 import { outputAt } from './target.js';
@@ -196,7 +196,7 @@ export class Conversion {
     const result = await this.#write(output, signal, meter);
     if (this.target.kind === 'stored') forgetLink(this.#imageName);
     // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
-    if (!format.compressed && !this.#environment?.isRemote) learn(this.#method, result, meter.dataDone);
+    if (!format.compressed && !this.#environment?.isRemote) recordRates(this.#method, result, meter.dataDone);
     this.screen.host.emit('decant-done', result);
     if (!this.#end.signal.aborted) this.#finish(result, meter);
   }

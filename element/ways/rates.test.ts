@@ -3,7 +3,7 @@
 import type { ConvertResult } from 'decant';
 import { expect, test } from 'vitest';
 import type { SaveMethod } from '../types.texts-results.js';
-import { currentRates, type Known, learn, type Prediction, predict, TYPICAL } from './rates.js';
+import { currentRates, type Known, type Prediction, predict, recordRates, TYPICAL } from './rates.js';
 
 const noProbe = async () => {
   throw new Error('There is no storage');
@@ -29,7 +29,7 @@ async function withKept(work: (kept: Map<string, string>) => Promise<void>): Pro
 test('the rate of one download does not count as all rates', async () => {
   await withKept(async () => {
     const result = { virtualSize: 1e9, time: { converting: 1, finalizing: 1 } } as ConvertResult;
-    learn('streamed', result, 1e9);
+    recordRates('streamed', result, 1e9);
     expect(await currentRates(noProbe)).toBeUndefined();
   });
 });
@@ -84,7 +84,7 @@ async function learned(
   await withKept(async (all) => {
     all.set('decant.rates', JSON.stringify(kept));
     const time = { unlocking: 0, preparing: 0, converting: 1, finalizing: 1, ...times };
-    learn(method, { virtualSize: 10e9, time } as ConvertResult, data);
+    recordRates(method, { virtualSize: 10e9, time } as ConvertResult, data);
     rates = JSON.parse(all.get('decant.rates')!);
   });
   return rates;

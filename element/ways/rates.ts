@@ -138,7 +138,7 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
 }
 
 /** Updates the rates from a conversion of `data` bytes of data. */
-export function learn(method: SaveMethod, { virtualSize, time }: ConvertResult, data: number): void {
+export function recordRates(method: SaveMethod, { virtualSize, time }: ConvertResult, data: number): void {
   if (method === 'host') return;
   const rates = load(MEASURED);
   const take = (key: keyof Rates, bytes: number, seconds: number) => {

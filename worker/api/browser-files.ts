@@ -24,7 +24,7 @@ export function configure(changes: Configuration): void {
 }
 
 /** Why the `threads` engine cannot run in this page; undefined if it can. */
-export function whyNoThreads(): string | undefined {
+export function threadsObstacle(): string | undefined {
   if (!configuration.threads) return "it needs configure({ threads }) with `threads` of 'decant/threads'";
   if (!globalThis.crossOriginIsolated) {
     return 'the page is not cross-origin isolated (its server does not send the required headers)';

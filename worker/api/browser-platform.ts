@@ -15,7 +15,7 @@ import { requireReadable } from '../sources/source-errors.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
-import { compile, loadCodec, spawn, whyNoThreads } from './browser-files.js';
+import { compile, loadCodec, spawn, threadsObstacle } from './browser-files.js';
 import type { Platform } from './platform.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
@@ -104,7 +104,7 @@ export const browser: Platform = {
   convertOptions: ['spool'],
   memoryPerWorker: MEMORY_PER_WORKER,
   get noThreads() {
-    return whyNoThreads();
+    return threadsObstacle();
   },
   spawn,
   module: once(compile),

@@ -4,7 +4,7 @@ import type { Converted, ConvertedDisk } from '../messages/coordinator.js';
 import type { ConvertResult, DiskDigest, Notice, Verified } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import { type ConversionContext, disksOf, sumOf, titleOf, withDisk } from './conversion-disks.js';
-import { isMet, isOfDisk } from './notice-rules.js';
+import { isOfDisk, isSolvedBy } from './notice-rules.js';
 import type { ChosenFormat } from './output-format.js';
 
 /** The result of a conversion that `target` has completed. `verified`: what its output was compared with. */
@@ -23,7 +23,7 @@ export function resultOf(
   const unnoticed = [...new Set(contexts.flatMap(({ setup }) => setup.sources.unnoticed))];
   const noticesOf = ({ info }: ConversionContext, at: number): Notice[] => {
     const found = [
-      ...info.safety.filter((notice) => isOfDisk(notice) && !isMet(notice, chosen)),
+      ...info.safety.filter((notice) => isOfDisk(notice) && !isSolvedBy(notice, chosen)),
       ...disks[at]!.notices,
     ];
     if (isOne) return found;

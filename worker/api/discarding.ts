@@ -8,7 +8,7 @@ import type { ConvertResult, Progress } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import { type ConversionContext, disksOf } from './conversion-disks.js';
 import type { RunOptions } from './options.js';
-import { saysWrong } from './read-back.js';
+import { isWrongOutput } from './read-back.js';
 
 /** After these failures, a later conversion can resume. */
 const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
@@ -50,10 +50,10 @@ export async function orRemoved<T>(target: OutputTarget, work: Promise<T>): Prom
     return await work;
   } catch (thrown) {
     const error = toDecantError(thrown);
-    const isWrong = saysWrong(error);
+    const isWrong = isWrongOutput(error);
     if (!isWrong && error.kind !== 'cancelled') throw error;
     const left: unknown = await target.remove?.(isWrong).catch((thrown) => thrown);
-    throw left instanceof DecantError ? withLeft(error, left) : error;
+    throw left instanceof DecantError ? withLeftover(error, left) : error;
   }
 }
 
@@ -66,14 +66,14 @@ async function discarded(
 ): Promise<DecantError> {
   const reason = target.explain?.(cause) ?? cause;
   const error = reason.kind === 'cancelled' ? cancelled('The conversion', signal) : (target.failure ?? reason);
-  const isWrong = saysWrong(error);
+  const isWrong = isWrongOutput(error);
   const keep = resume === true && RESUMABLE.includes(error.kind) && !isWrong && (await succeeds(sources.verify()));
   const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
-  return left instanceof DecantError ? withLeft(error, left) : error;
+  return left instanceof DecantError ? withLeftover(error, left) : error;
 }
 
 /** Adds what is left of the output to `error`, after the reason for the failure. */
-function withLeft(error: DecantError, left: DecantError): DecantError {
+function withLeftover(error: DecantError, left: DecantError): DecantError {
   const { kind, code, message } = error;
   const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
   const ofError = error.cause === undefined ? {} : { cause: error.cause };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isMet, isOfDisk, RULES, severityOf } from './notice-rules.js';
+import { isOfDisk, isSolvedBy, RULES, severityOf } from './notice-rules.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const sectionsOf = (text: string) =>
@@ -39,10 +39,10 @@ test('a notice without a rule is a warning, and repeated', () => {
 
 test('a notice about sectors is not true of an output that states them', () => {
   const sectors = { code: 'sector-size', fields: { size: 4096 }, message: '' };
-  expect([{ sectorSize: 4096 }, { sectorSize: 512 }, {}].map((output) => isMet(sectors, output))).toEqual([
+  expect([{ sectorSize: 4096 }, { sectorSize: 512 }, {}].map((output) => isSolvedBy(sectors, output))).toEqual([
     true,
     false,
     false,
   ]);
-  expect(isMet(notice('dirty'), {})).toBe(false);
+  expect(isSolvedBy(notice('dirty'), {})).toBe(false);
 });

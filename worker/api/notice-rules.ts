@@ -62,6 +62,6 @@ export const severityOf = ({ code }: Notice): Rule['severity'] => (RULES[code] ?
 /** Whether a result repeats the notice of `Info.safety`. */
 export const isOfDisk = ({ code }: Notice): boolean => (RULES[code] ?? OF_DISK).about === 'disk';
 
-/** Whether the notice warns of what the output states: programs that read it find sectors of that size. */
-export const isMet = ({ code, fields }: Notice, { sectorSize }: Pick<OutputFormat, 'sectorSize'>): boolean =>
+/** Whether the output solves the problem of the notice: it states the size of the sectors, so that programs find the partitions. */
+export const isSolvedBy = ({ code, fields }: Notice, { sectorSize }: Pick<OutputFormat, 'sectorSize'>): boolean =>
   code === 'sector-size' && fields.size === sectorSize;

@@ -17,7 +17,7 @@ export const DIFFERS = 'verify-differs';
 export const UNREADABLE = 'verify-unreadable';
 
 /** Whether `error` says that the output is wrong. */
-export const saysWrong = ({ code }: DecantError): boolean => code === DIFFERS || code === UNREADABLE;
+export const isWrongOutput = ({ code }: DecantError): boolean => code === DIFFERS || code === UNREADABLE;
 
 /** Reads finished outputs back, and compares their guest sums with those of the conversion. */
 export interface Verification {

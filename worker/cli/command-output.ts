@@ -46,14 +46,14 @@ export async function requirePossible(command: ConvertCommand, output: Output, s
     // The size is checked with the image itself.
     const { spool, size: _, ...options } = optionsFor(image, command, output);
     // A temporary file takes bytes in any order.
-    await image.convert(likenessOf(spool === undefined ? output : ''), { signal, ...options });
+    await image.convert(discardingTarget(spool === undefined ? output : ''), { signal, ...options });
   } finally {
     await image.close();
   }
 }
 
 /** A target that takes bytes in the same order as `output`, and ignores them. */
-function likenessOf(output: Output): Target {
+function discardingTarget(output: Output): Target {
   const ignore = async () => {};
   const target = { write: ignore, close: ignore, abort: ignore };
   if (typeof output === 'string' || output instanceof URL) return target;

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { agentFor } from './node-agents.js';
-import { lasting, responseOf, responseTo } from './node-response.js';
+import { responseOf, responseTo, unshared } from './node-response.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'decant-agents-'));
 const [key, cert] = ['key', 'cert'].map((name) => join(folder, name)) as [string, string];
@@ -67,7 +67,7 @@ test('only bytes that the next read could overwrite are copied', async () => {
   await responseOf(await responseTo(request)).arrayBuffer();
   expect(new Set(read.map(({ buffer }) => buffer)).size).toBe(1);
   const bytes = read[0]!.subarray(0, 3);
-  const kept = lasting(bytes);
+  const kept = unshared(bytes);
   expect([kept.buffer === bytes.buffer, kept]).toEqual([false, new Uint8Array(bytes)]);
-  expect(lasting(kept)).toBe(kept);
+  expect(unshared(kept)).toBe(kept);
 });

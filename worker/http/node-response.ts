@@ -96,7 +96,7 @@ export function responseOf(message: IncomingMessage): Response {
 export const overwritten = new WeakSet<ArrayBufferLike>();
 
 /** Returns `bytes`, or a copy if the next read could overwrite them: whether the parser copies depends on the version of Node. */
-export const lasting = (bytes: Uint8Array): Uint8Array =>
+export const unshared = (bytes: Uint8Array): Uint8Array =>
   overwritten.has(bytes.buffer) ? new Uint8Array(bytes) : bytes;
 
 /** The most bytes of a body that wait for their reader. */
@@ -113,7 +113,7 @@ function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
       };
       if (message.destroyed) return close();
       message.on('data', (bytes: Buffer) => {
-        controller.enqueue(lasting(bytes));
+        controller.enqueue(unshared(bytes));
         if (controller.desiredSize! <= 0) message.pause();
       });
       message.on('end', () => {

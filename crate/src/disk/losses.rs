@@ -100,8 +100,8 @@ impl LostRanges {
         self.so_far.bytes += lost.iter().map(|lost| lost.len).sum::<u64>();
         let first = lost.first().filter(|lost| lost.start == range.start);
         let last = lost.last().filter(|lost| lost.end() == range.end);
-        self.meet(range.start, first.map(|lost| lost.damage));
-        self.meet(range.end, last.map(|lost| lost.damage));
+        self.join_at(range.start, first.map(|lost| lost.damage));
+        self.join_at(range.end, last.map(|lost| lost.damage));
         let is_listed = |lost: &Lost| self.unlisted_from.is_none_or(|from| lost.start < from);
         self.so_far.listed.extend(lost.into_iter().filter(is_listed));
         if self.so_far.listed.len() > 2 * MOST_LISTED {
@@ -110,7 +110,7 @@ impl LostRanges {
     }
 
     /// Counts two ranges that meet at `place`, the boundary of two jobs, as one if they have the same damage.
-    fn meet(&mut self, place: GuestOffset, damage: Option<Damage>) {
+    fn join_at(&mut self, place: GuestOffset, damage: Option<Damage>) {
         let met = self.edges.iter().position(|(other, _)| *other == place).map(|at| self.edges.swap_remove(at).1);
         match met {
             None => self.edges.push((place, damage)),

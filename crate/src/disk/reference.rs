@@ -126,7 +126,7 @@ impl Identity {
     }
 
     /// Whether one of `found` is this disk in this state. States are compared only if both are recorded.
-    pub(crate) fn is_met_by(&self, found: &[Self]) -> bool {
+    pub(crate) fn is_one_of(&self, found: &[Self]) -> bool {
         found.iter().any(|found| {
             let states = self.state.as_ref().zip(found.state.as_ref());
             self.is_named(&found.id) && states.is_none_or(|(wanted, found)| wanted == found)

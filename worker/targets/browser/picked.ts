@@ -39,7 +39,7 @@ export class PickedTarget implements OutputTarget {
     if (!this.isClaimed) this.#release = await claimHandle(this.handle);
     await orCancelled(signal, refuseSources(this.handle, this.sources));
     this.#before = await this.handle.getFile().catch(unlessMissing);
-    if (canTravel(this.handle)) return { picked: this.handle };
+    if (canBeSent(this.handle)) return { picked: this.handle };
     // As with a worker, the file is replaced only when the stream is closed.
     const { customTarget } = await orCancelled(signal, loadCustomTargets());
     this.#stream = customTarget(await this.handle.createWritable({ mode: 'exclusive' }));
@@ -223,7 +223,7 @@ async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
 }
 
 /** Whether a handle can be sent to a worker. WebKit cannot do so. */
-function canTravel(handle: FileSystemFileHandle): boolean {
+function canBeSent(handle: FileSystemFileHandle): boolean {
   try {
     structuredClone(handle);
     return true;

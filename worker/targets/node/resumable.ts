@@ -24,7 +24,7 @@ interface Resumed {
  * resume point. `now` is the time by the clock of the folder.
  */
 export async function takeOver(location: ResolvedPath, identity: string, now: bigint): Promise<Resumed | undefined> {
-  for (const { path, resumePoint } of await leftFor(location, identity, now)) {
+  for (const { path, resumePoint } of await leftoversFor(location, identity, now)) {
     const resumed = await claim(location, path, identity, resumePoint);
     if (resumed) return resumed;
   }
@@ -52,7 +52,7 @@ export async function removeUseless(
 
 /** The progress that `takeOver` would resume. */
 export async function resumableFor(location: ResolvedPath, identity: string): Promise<SavedProgress> {
-  const left = () => leftFor(location, identity, BigInt(Date.now()) * 1_000_000n);
+  const left = () => leftoversFor(location, identity, BigInt(Date.now()) * 1_000_000n);
   const [best] = await left();
   return {
     guestDone: best?.resumePoint.guest ?? 0,
@@ -66,7 +66,7 @@ export async function resumableFor(location: ResolvedPath, identity: string): Pr
 }
 
 /** The files that conversions `identity` left for `location`, the one with the most progress first. */
-async function leftFor(
+async function leftoversFor(
   location: ResolvedPath,
   identity: string,
   now: bigint,

@@ -159,7 +159,7 @@ struct OpenFile {
 impl OpenFile {
     /// Returns the end of the data or hole at the current position, and whether it is a hole. At the end of the file,
     /// the end is the position itself.
-    fn same_up_to(&self) -> (u64, bool) {
+    fn current_run(&self) -> (u64, bool) {
         match self.map.ranges.get(self.range) {
             Some(range) if self.at < range.start => (range.start, true),
             Some(range) => (range.start + range.len, false),
@@ -186,7 +186,7 @@ impl FilesInOrder {
         let Some(file) = &mut self.file else { return Ok(0) };
         let mut done = 0;
         while done < buf.len() && file.at < file.map.size {
-            let (end, is_hole) = file.same_up_to();
+            let (end, is_hole) = file.current_run();
             let len = (end - file.at).min((buf.len() - done) as u64) as usize;
             let part = &mut buf[done..done + len];
             if is_hole {
@@ -242,7 +242,7 @@ impl ByteStream for FilesInOrder {
 
     fn pass_hole(&mut self, unit: u64) -> u64 {
         let Some(file) = &mut self.file else { return 0 };
-        let (end, is_hole) = file.same_up_to();
+        let (end, is_hole) = file.current_run();
         // Leave more than a footer to be read: a chunk that is only a footer is not recognised as one.
         let len = end.min(file.map.size.saturating_sub(TAIL + 1)).saturating_sub(file.at) / unit * unit;
         if !is_hole {

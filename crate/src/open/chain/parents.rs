@@ -57,7 +57,7 @@ impl ParentSearch {
         for id in companions.free() {
             match self.known(id, files).await? {
                 Ok(SearchedFile { identities, .. }) if wanted.is_of_disk(identities) => {
-                    found.push((id, wanted.is_met_by(identities)));
+                    found.push((id, wanted.is_one_of(identities)));
                 }
                 Ok(SearchedFile {
                     file: Some(InnerFile { file_type: FileType::Ambiguous(ambiguity), .. }), ..
@@ -136,7 +136,7 @@ impl ParentCheck<'_> {
     pub(super) async fn run(&self, disk: &dyn Disk, file: &dyn Source) -> Result<Option<Notice>> {
         let found = disk.identities();
         match &self.reference.identity {
-            Some(wanted) if wanted.is_met_by(&found) => Ok(None),
+            Some(wanted) if wanted.is_one_of(&found) => Ok(None),
             Some(wanted) if self.is_forced => Ok(Some(self.forced(wanted, &found))),
             Some(wanted) => Err(self.other_parent(wanted, &found)),
             None => self.without_identity(file).await,
