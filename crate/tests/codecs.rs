@@ -545,7 +545,7 @@ fn parts_of(name: &str, file: Vec<u8>, disk: &[u8], fails: usize) -> usize {
     parts.decoded.get()
 }
 
-/// The disk is the same wherever a part ends or fails, and wherever the footer of a fixed VHD is.
+/// The positions of ends of parts, of failures, and of a fixed VHD's footer do not change the disk.
 #[test]
 fn parts_of_any_size() {
     let footer = Vhd { kind: FIXED, size: 3 * 65_536, ..Vhd::new(65_536, &[]) }.footer();

@@ -389,7 +389,7 @@ fn parents_that_a_descriptor_states() {
             }
         }
     }
-    // Without a choice: the parents are no disks of the machine.
+    // Without a choice: the parents do not count as disks of the machine.
     let only = vec![("vm.ovf", ovf(&two)), ("base.vmdk", vmdk(&base)), ("a%20delta.vmdk", vmdk(&delta))];
     for (kind, packed) in archives(&only) {
         assert!(Case::new(packed).bytes().as_deref() == Ok(&of_two[..]), "{kind}");

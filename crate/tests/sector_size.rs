@@ -89,7 +89,7 @@ fn in_each_kind_of_image() {
     }
 }
 
-/// A VHDX has sectors of the disk's size, whatever the image is, and there is no notice.
+/// A VHDX gets the disk's sector size, whatever the format of the image, without a notice.
 #[test]
 fn kept_in_a_vhdx() {
     let stated = |sector_size| Case::new(Vhdx { sector_size, ..Vhdx::new(&[Block::Data(1)]) }.file());

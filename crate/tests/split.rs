@@ -283,7 +283,7 @@ fn is_complete(error: &Error, count: u64) {
     assert!(error.fields.get("offset").is_some() && error.fields.get("size").is_some(), "{error}");
 }
 
-/// The first parts of an image, wherever that turns out to be truncated.
+/// The first parts of an image, which is truncated in any of its structures.
 #[test]
 fn all_parts_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();

@@ -686,7 +686,7 @@ impl LargeDisk {
     }
 }
 
-/// An archive as programs of macOS make it: numbers are modulo 2^32, and there is no zip64.
+/// An archive as programs of macOS make it: numbers modulo 2^32, without zip64.
 fn of_macos(disks: &[LargeDisk], prefix: &[u8]) -> Sparse {
     let mut file = Sparse { size: 0, parts: Vec::new() };
     file.add(prefix);

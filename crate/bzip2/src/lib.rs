@@ -1,7 +1,7 @@
 //! Decodes bzip2.
 //!
 //! On WebAssembly the decoder is a module with separate memory (`bzip2.wasm`), which is loaded only for files that
-//! are packed by it.
+//! need it.
 
 #[cfg(feature = "direct")]
 mod direct;

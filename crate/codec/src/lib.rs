@@ -30,7 +30,7 @@ pub fn is_zero(block: &[u8]) -> bool {
     steps.all(is_zero_step) && steps.remainder().iter().all(|&byte| byte == 0)
 }
 
-/// Joins words, not bytes: whether a register has a bit is one instruction, but compilers join its bytes one by one.
+/// Joins words, not bytes: testing a register takes one instruction, but compilers would join its bytes one by one.
 fn is_zero_step(step: &[u8]) -> bool {
     let (words, _) = step.as_chunks();
     words.iter().fold(0, |seen, &word| seen | u64::from_ne_bytes(word)) == 0

@@ -20,7 +20,7 @@ pub enum Answer<'a> {
     Corrupt(u64, &'a str),
     /// The header uses a feature that is not supported, with this name in it.
     Unsupported(&'a str, &'a str),
-    /// Checking a password requires too much of something, which the text states. With the memory in bytes, or 0.
+    /// Checking a password requires too much memory (in bytes), or too much of something else (0), as the text says.
     Limit(u64, &'a str),
     /// Neither copy of the header is valid.
     NoHeader,

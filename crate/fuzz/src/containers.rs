@@ -284,7 +284,7 @@ fn has_bytes(disk: &Disk, mut content: Vec<u8>) -> bool {
     disk.len.get() == content.len() as u64 && content.chunks(BLOCK as usize).enumerate().all(is_block)
 }
 
-/// Damage of a zip archive must be there for the second reader, too, unless its files overlap or share a name.
+/// The second reader must find the damage of a zip archive, too, unless its files overlap or share a name.
 fn ensure_refusal(file: &[u8], error: &Error) {
     if ["zip-damaged", "zip-headers-differ"].contains(&&*error.code) {
         assert!(zip::files(file).is_none_or(|files| files.contains(&None)), "a valid archive is refused: {error}");

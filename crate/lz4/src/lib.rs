@@ -1,7 +1,7 @@
 //! Decodes lz4: frames (format 1.6), and legacy frames (`lz4 -l`).
 //!
 //! On WebAssembly the decoder is a module with separate memory (`lz4.wasm`), which is loaded only for files that
-//! are packed by it.
+//! need it.
 
 #[cfg(feature = "direct")]
 mod direct;

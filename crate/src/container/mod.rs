@@ -49,7 +49,7 @@ pub struct Container {
 
 /// How the content of a container is read.
 pub(crate) enum Content {
-    /// Files, which lie in the container as they are, or packed.
+    /// Files, stored in the container unchanged or packed.
     Members {
         list: List,
         /// Streams the files one after the other (see [`ByteStream::next_file`]), if that is possible.

@@ -70,7 +70,7 @@ pub struct Compared {
     pub lost: [Losses; 2],
 }
 
-/// What a comparison reports while it runs.
+/// Receives the reports of a comparison.
 pub trait ComparisonEvents {
     /// `done` of the bytes of the larger disk are compared. `offset`: the first byte that differs, once it is known.
     fn progress(&self, done: u64, offset: Option<u64>);

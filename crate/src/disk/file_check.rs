@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// Maximum number of findings that are listed. All are counted.
 pub(crate) const MOST_LISTED: usize = 1000;
 
-/// What a finding means.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
@@ -23,14 +23,14 @@ pub enum FindingKind {
     Leak,
     /// A part could not be checked.
     Unchecked,
-    /// A state of the image that is no fault in its tables.
+    /// A state of the image that is not a fault in its tables.
     State,
 }
 
 /// One finding, or several of the same kind at one place.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileFinding {
-    /// What it means.
+    /// The severity.
     pub kind: FindingKind,
     /// How many findings this is.
     pub count: u64,

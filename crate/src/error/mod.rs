@@ -92,7 +92,7 @@ pub struct ErrorContent {
     pub code: Cow<'static, str>,
     /// Details, for programs.
     pub fields: Fields,
-    /// What is wrong: one sentence, without a full stop.
+    /// The problem: one sentence, without a full stop.
     what: String,
     /// The files that the error occurred in, innermost first; empty for the one that was opened.
     within: Vec<Place>,

@@ -15,7 +15,7 @@ const WITH_DISKS: &str = "open it together with its disks";
 const TEXT: usize = 4096;
 
 /// Returns the start of a text file, without a byte order mark and leading white space; `None` if the file does not
-/// begin with text. A text has no NUL: an archive may begin with the name of a file, and hold texts. Of one in UTF-16, returns a byte for
+/// begin with text. A text has no NUL, unlike an archive that begins with the name of a file. In UTF-16, returns a byte for
 /// each character.
 fn text<'a>(sample: &Sample<'a>) -> Option<Cow<'a, [u8]>> {
     let head = sample.head.get(..TEXT).unwrap_or(sample.head);

@@ -129,7 +129,7 @@ pub fn is_qcow2(path: &Path, disk: &[u8]) {
 }
 
 pub fn is_vmdk(path: &Path, disk: &[u8]) {
-    // There are no VMDKs without sectors.
+    // A VMDK has at least one sector.
     is_same("vmdk", path, if disk.is_empty() { &[0; 512] } else { disk });
 }
 

@@ -1,7 +1,7 @@
 //! Decodes and encodes xz.
 //!
 //! On WebAssembly the codec is a module with separate memory (`xz.wasm`), which is loaded only for files that
-//! are packed by it, and outputs that need it.
+//! and outputs that need it.
 
 mod crc64;
 #[cfg(feature = "direct")]

@@ -47,7 +47,7 @@ pub struct Bzip2Divider {
     has_ended: bool,
 }
 
-/// What comes next in the input.
+/// The next structure in the input.
 #[derive(Clone, Copy, Default)]
 enum Next {
     #[default]

@@ -8,7 +8,7 @@ use super::{InflateError, Stream, StreamEnd, Tables, block_codes};
 /// by less than two words of 16 bytes.
 pub(super) const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
-/// What follows at the position of a stream.
+/// The structure at the position of a stream.
 pub(super) enum LaneState {
     /// A block header, or the end after the last block.
     Block,

@@ -1,4 +1,4 @@
-//! Functions of the platform, whose processor has instructions that WebAssembly lacks. Where it has none, the module's are used.
+//! Functions of the platform, which uses instructions that WebAssembly lacks. If it has none, the module's own are used.
 
 use super::block_cipher::{Aes, Blocks, CipherBlock};
 use crate::{Hash, SALT};
@@ -46,7 +46,7 @@ pub fn use_platform(platform: Platform) {
     let _ = PLATFORM.set(platform);
 }
 
-/// What a cipher is used for.
+/// The use of a cipher.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Encrypt,

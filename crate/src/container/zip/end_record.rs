@@ -131,7 +131,7 @@ fn zip64_record(bytes: &[u8], end: usize) -> Option<(usize, Zip64EndRecord)> {
     records.map(|at| (at, Zip64EndRecord::parse(&bytes[at..]))).find(|(at, record)| ends_there(*at, record))
 }
 
-/// What the end records state.
+/// The values of the end records.
 pub(super) struct Stated {
     /// The number of this part, from 0.
     disk: u32,

@@ -172,7 +172,7 @@ mod tests {
     use crate::offsets::GuestOffset;
     use std::process::Command;
 
-    /// What `fsverity digest` prints for a file with these bytes.
+    /// Returns the output of `fsverity digest` for a file with these bytes.
     fn by_fsverity(bytes: &[u8]) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();

@@ -62,7 +62,7 @@ fn in_hexadecimal<S: Serializer>(hash: &[u8], serializer: S) -> std::result::Res
     serializer.serialize_str(&hexadecimal(hash))
 }
 
-/// What a job returns for the digest of its disk.
+/// The part of a job's result that the digest of the disk needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Digested {
     #[default]

@@ -76,7 +76,7 @@ structure! {
 }
 
 structure! {
-    /// What `VDIHEADER1PLUS` adds: the end of "LCHSGeometry".
+    /// The field that `VDIHEADER1PLUS` adds: the end of "LCHSGeometry".
     pub(crate) struct Header1Plus: Little {
         lchs_cb_sector: u32 = 468,
     }

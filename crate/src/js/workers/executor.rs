@@ -17,8 +17,7 @@ use wasm_bindgen_futures::JsFuture;
 
 /// Number of jobs that a worker has at once: one being decoded, one being read.
 const JOBS_PER_WORKER: usize = 2;
-/// Number of job-sized buffers that a worker needs for them: two for input, one for output, one on its way to the
-/// writer.
+/// Number of job-sized buffers that each worker needs: two for input, one for output, one on its way to the writer.
 const BUFFERS_PER_WORKER: u64 = 4;
 
 pub(super) struct Workers {

@@ -18,7 +18,7 @@ use crate::output::identifiers::Identifiers;
 use crate::output::layout::{Assembler, Writes};
 use crate::output::put;
 
-/// The numbers of the identifiers of the disk and of its content: the disk, as a guest knows it; the file; the state of its content.
+/// The numbers of the identifiers: of the disk, as a guest knows it; of the file; of the state of its content.
 const DISK: u8 = 0;
 const FILE: u8 = 1;
 const CONTENT: u8 = 2;

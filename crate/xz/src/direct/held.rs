@@ -25,7 +25,7 @@ impl Held {
         if self.is_empty() { input.first().copied() } else { Some(self.bytes[0]) }
     }
 
-    /// Takes bytes from the start of `input` until `len` are held. Returns them then; the next call begins the next part.
+    /// Takes bytes from the start of `input` until `len` are held, and then returns them. The next call begins the next part.
     pub(super) fn take(&mut self, input: &mut &[u8], len: usize) -> Option<&[u8]> {
         let added = input.len().min(len - self.len);
         self.bytes[self.len..self.len + added].copy_from_slice(&input[..added]);

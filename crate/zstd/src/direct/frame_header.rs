@@ -24,7 +24,7 @@ pub(super) enum Header {
 /// The logarithm of the least window.
 const LEAST_WINDOW_LOG: u8 = 10;
 
-/// What the header of a frame states. Sizes are in bytes.
+/// The values of a frame's header. Sizes are in bytes.
 pub(super) struct Frame {
     pub(super) window: u64,
     pub(super) content_size: Option<u64>,

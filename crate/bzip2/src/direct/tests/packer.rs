@@ -151,7 +151,7 @@ pub(super) fn text(column: &[u8], origin: u32) -> Vec<u8> {
         .collect()
 }
 
-/// What `text` means: four equal bytes and a number of more of them. `None` if the number is missing.
+/// Expands `text`: after four equal bytes comes the number of further ones. `None` if the number is missing.
 pub(super) fn expanded(text: &[u8]) -> Option<Vec<u8>> {
     let (mut data, mut equal, mut last) = (Vec::new(), 0, None);
     for &byte in text {

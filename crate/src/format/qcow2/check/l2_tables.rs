@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::io::source::read_exact;
 use crate::offsets::{ByteRange, HostOffset, be64};
 
-/// What is wrong with an entry, by the bits of its subclusters.
+/// The fault of an entry, by the bits of its subclusters.
 const BOTH: &str = "A subcluster is both allocated and zero in the L2 entry";
 const NOWHERE: &str = "A subcluster of a cluster without a place is allocated in the L2 entry";
 
