@@ -1,4 +1,4 @@
-// What a conversion asks of its workers, sources and target, in which order, and what ends with a failure.
+// The calls of a conversion to its workers, sources and target, their order, and its end after a failure.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeWorkers } from '../client-side/fake-workers.test-support.js';

@@ -9,7 +9,7 @@ import { type ConversionContext, disksOf, failureOf } from './conversion-disks.j
 import { type DiskOperation, withDiskWorkers } from './disk-workers.js';
 import type { Meter } from './progress.js';
 
-/** What is written, and how. */
+/** The plan of a conversion: settings, sizes, and whether the output is hashed and verified. */
 export interface Plan {
   settings: ConvertSettings;
   /** The size in bytes of each streamed disk, if it was determined. */

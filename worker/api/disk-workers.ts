@@ -1,4 +1,4 @@
-// What conversions and comparisons share: their images are open in one coordinator, and the workers of a pool read the disks.
+// Shared by conversions and comparisons: their images are open in one coordinator, and the workers of a pool read the disks.
 
 import type { ImageSession } from '../client-side/image-session.js';
 import type { Pool } from '../client-side/pool.js';

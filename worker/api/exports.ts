@@ -1,4 +1,4 @@
-// What the package exports in browsers and in Node alike.
+// Exports of the package in both browsers and Node.
 
 import { disposeOfAll } from './opening.js';
 

@@ -76,7 +76,7 @@ export function* differingParts(one: GuestSums, other: GuestSums): Generator<num
   }
 }
 
-/** The sums as words of the platform's byte order, which is little-endian wherever there is WebAssembly in practice. */
+/** The sums as words of the platform's byte order, which in practice is little-endian on all platforms with WebAssembly. */
 function wordsOf(sums: GuestSums): Uint32Array {
   // A copy: the sums may not be aligned in their buffer.
   const { buffer } = Uint8Array.from(sums);

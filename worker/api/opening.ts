@@ -107,7 +107,7 @@ async function openImage(opening: Opening): Promise<OpenImage> {
   return image;
 }
 
-/** Returns the image that was `opened`, after unpacking it if need be. Fails with `unsupported` if there is no room for that. */
+/** Returns the image that was `opened`, after unpacking it if necessary. Fails with `unsupported` if there is no room for that. */
 async function unpackedIfNeeded(opened: ImageSessions, opening: Opening): Promise<OpenImage> {
   const { platform, setup } = opening;
   const { roomNeeded } = opened;
@@ -156,7 +156,7 @@ export function openDisk(setup: ImageSetup, disk: DiskOfMachine, name: string | 
   setup.settings = { ...setup.settings, name: name ?? standsFor, disk: undefined, snapshot, stated: disk.stated };
 }
 
-/** What describes an image. */
+/** The description of an image. */
 interface DescribedImage {
   info: AnyInfo;
   disks: readonly DiskMember[];

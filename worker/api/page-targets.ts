@@ -1,4 +1,4 @@
-// What a page can write to: the kinds of targets, and whether the private file system has room for a file.
+// Lists the kinds of targets in a page, and whether the private file system has room for a file.
 
 import { inAnyCoordinator } from '../client-side/coordinator.js';
 import { refusalOf, toDecantError } from '../errors/errors.js';

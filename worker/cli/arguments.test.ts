@@ -415,7 +415,7 @@ describe('wrong arguments', () => {
 });
 
 describe('commands of qemu-img that Decant does not have', () => {
-  // Those of `qemu-img --help`.
+  // The commands in `qemu-img --help`.
   for (const [name, advice] of [
     ['amend', 'decant convert -o'],
     ['bench', 'use qemu-img bench'],

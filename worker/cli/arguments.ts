@@ -84,7 +84,7 @@ interface ConvertArguments extends ImageArguments, Omit<OtherValues, Combined> {
   output: string;
   format: string;
   formatOptions: Record<string, string>;
-  /** Whether the files of a machine lie beside each other. */
+  /** Whether the files of a machine are separate files in one folder. */
   isLoose: boolean;
   /** Remarks about the arguments, as sentences. */
   notes: string[];

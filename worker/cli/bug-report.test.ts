@@ -66,7 +66,7 @@ const CHECK: CheckResult = {
   ],
 };
 
-/** What is reported of `INFO`. */
+/** The report for `INFO`. */
 const REPORTED = {
   format: 'vmdk',
   version: 1,

@@ -52,7 +52,7 @@ const STARTS: Record<FileFinding['kind'], string> = {
 const findingText = ({ kind, count, message }: FileFinding): string =>
   `${STARTS[kind]}${count > 1 ? ` (counts as ${count})` : ''}: ${message}`;
 
-/** What is printed besides the report: the findings, and what was not checked. */
+/** Printed besides the report: the findings, and the parts that were not checked. */
 function remarks(checked: Checked, { layers, needs }: Pick<Info, 'layers' | 'needs'>): string[] {
   const { corruptions, leaks, unchecked, findings, hasTables, format } = checked;
   const lines = findings.map(findingText);

@@ -13,7 +13,7 @@ interface Operand {
   /** The operand in sentences, after an article. */
   noun: string;
   text: string;
-  /** What completions offer; by default files. */
+  /** The values that completions offer; by default files. */
   takes?: Taken;
   isOptional?: boolean;
 }

@@ -1,4 +1,4 @@
-// What `decant compare` prints for a result.
+// The output of `decant compare` for a result.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import type { CompareOptions, CompareResult } from '../public/types.js';

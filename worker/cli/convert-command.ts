@@ -150,7 +150,7 @@ function warn(
   report(`${name} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
 }
 
-/** What was verified, for people. */
+/** Says how the output was verified. */
 const verifiedText = ({ guestBytes, method }: Verified): string =>
   method === 'checksums'
     ? `the destination has stored all bytes as they were sent, by its checksums (a disk of ${humanSize(guestBytes)})`

@@ -6,7 +6,7 @@ import type { DigestedDisk, DiskDigest, TreeDigest } from '../public/types.js';
 import { print, report, reportLost, reportUnlisted } from './printing.js';
 
 const GIB = 2 ** 30;
-/** The sizes of disks, in bytes: from the first on, hashing takes long, and from the second on, too long for many. */
+/** Sizes of disks in bytes from which hashing takes long, and too long for many people. */
 const LONG = 64 * GIB;
 const TOO_LONG = 256 * GIB;
 

@@ -18,7 +18,7 @@ const OF_MACHINE = endingIn([...IMAGES, '.gz', '.mf', '.vmsd']);
 const PIECE = /\.\d{9}$/;
 /** Where VirtualBox puts the disks of snapshots, beside the configuration. */
 const SNAPSHOTS = 'Snapshots';
-/** What macOS adds to each file on foreign file systems. */
+/** The prefix of the files that macOS adds on foreign file systems. */
 const OF_MACOS = /^\._/;
 /** The most configurations in an error message. */
 const LISTED = 5;

@@ -73,7 +73,7 @@ interface FormatOption {
   formatOptions: Record<string, string>;
   /** A remark about the extension, as a sentence. */
   note?: string;
-  /** Whether the files of the machine lie beside each other: an OVF. */
+  /** Whether the files of the machine are separate files in one folder: an OVF. */
   isLoose?: boolean;
 }
 

@@ -34,7 +34,7 @@ interface Member {
 
 /**
  * Takes an OVA, and writes its files into the folder of the descriptor. No file that was there is replaced. The descriptor is
- * written last: without it, the disks are no machine.
+ * written last: without it, the disks do not form a machine.
  */
 export class LooseMachine implements Target {
   /** The disks come one after the other. */

@@ -1,4 +1,4 @@
-// What shows that the command is working: a line of progress, and the server that it waits for.
+// Shows that the command is working: a line of progress, and the server that it waits for.
 
 import type { WriteStream } from 'node:tty';
 import type { Waiting } from '../http/http-types.js';

@@ -1,4 +1,4 @@
-// What a command runs with, and what the commands that read one disk share.
+// The context of a command, and code that the commands for one disk share.
 
 import type { AnyImage } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
@@ -8,7 +8,7 @@ import { shownInput } from './operands.js';
 import { WaitingLines } from './progress.js';
 import { type Unpacking, UnpackingReport } from './unpacking.js';
 
-/** What a command runs with besides its arguments. */
+/** The context of a command, besides its arguments. */
 export class RunContext {
   /** Reports that a server is awaited. */
   readonly waiting = new WaitingLines();

@@ -1,4 +1,4 @@
-// What is reported before an image is unpacked.
+// The reports before an image is unpacked.
 
 import { expect, test, vi } from 'vitest';
 import type { Phase, Progress } from '../public/types.js';

@@ -1,4 +1,4 @@
-// What an unknown or missing command is answered with.
+// The errors for unknown and missing commands.
 
 import { existsSync } from 'node:fs';
 import { DecantError } from '../errors/errors.js';

@@ -34,7 +34,7 @@ export interface PartitionTable {
   readonly damaged: boolean;
 }
 
-/** What starts a machine. */
+/** The firmware of a machine. */
 export type Firmware = 'efi' | 'bios';
 
 /** The contents of a disk. */

@@ -1,4 +1,4 @@
-// What the content of a disk says about the hardware of its machine.
+// Hardware of a machine, as the content of its disk shows.
 
 import { expect, test } from 'vitest';
 import type { Contents, Firmware } from './disk-contents.js';

@@ -1,4 +1,4 @@
-// What the contents of a disk show about the hardware of its machine.
+// Finds the hardware of a machine by the contents of its disk.
 
 import type { Contents } from './disk-contents.js';
 

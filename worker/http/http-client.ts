@@ -47,7 +47,7 @@ interface LocatedResponse {
   url: URL;
 }
 
-/** What is known of a request while it is made. */
+/** The state of a request while it is made. */
 interface Hop {
   /** The URL that is requested: the address, or the target of the last redirect. */
   url: URL;

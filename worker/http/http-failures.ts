@@ -97,7 +97,7 @@ const READ_HINTS: Record<number, string> = {
 };
 
 export interface Explanation {
-  /** What statuses mean. */
+  /** The meanings of statuses. */
   hints?: Record<number, string>;
   /** Names the server. */
   server?: string;

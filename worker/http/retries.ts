@@ -16,7 +16,7 @@ const MAX_TRICKLES = 2;
 /** How long failed requests are retried by default, in milliseconds: before a first success, and after one. */
 const FIRST_RETRY_MS = 60_000;
 const RETRY_MS = 600_000;
-/** Fewer bytes are no progress. */
+/** Fewer bytes do not count as progress. */
 export const MIN_PROGRESS = 1 << 10;
 /** Seconds of silence before the server is reported. */
 const REPORT_AFTER_SECONDS = 5;

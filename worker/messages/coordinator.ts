@@ -1,4 +1,4 @@
-// What a coordinator is asked, and what it answers.
+// The calls to a coordinator, and its replies.
 
 import type { PlainError } from '../errors/errors.js';
 import type {

@@ -39,7 +39,7 @@ export interface ImageSpec {
   unpack: boolean;
   /** The number of containers around the disk, if it is known. */
   containers?: number | undefined;
-  /** What the configuration of a virtual machine states for the image. */
+  /** The facts about the image in the configuration of its virtual machine. */
   stated?: StatedDisk | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface Capacity {
   unit: number;
 }
 
-/** What the configuration of a virtual machine states for a disk: the crate's `StatedDisk`. */
+/** The facts about a disk in the configuration of its virtual machine: the crate's `StatedDisk`. */
 export interface StatedDisk {
   parents: { name: string; isRaw: boolean }[];
   isRaw: boolean;

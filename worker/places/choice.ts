@@ -1,4 +1,4 @@
-// What `for` decides: the output format of a place, and whether a disk fits there.
+// Chooses the output format for a place (`for`), and checks whether a disk fits there.
 
 import { shownValue } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';

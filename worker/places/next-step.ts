@@ -14,7 +14,7 @@ import { Word } from './words.js';
 /**
  * Returns the commands that bring the converted disks of one machine to `place`, the name of a place: one script for all of them, the
  * disk that boots first. Names of files are quoted for the shell, whatever they contain. `values` has the person's values for
- * placeholders, which are quoted too. Returns `undefined` for a place that asks for nothing more, and for an unknown one. Throws
+ * placeholders, which are quoted too. Returns `undefined` for a place that needs no further step, and for an unknown one. Throws
  * `usage` if an argument has the wrong type.
  */
 export function nextStep(

@@ -1,4 +1,4 @@
-// What an entry of the registry is made of: the formats that places accept, and what their commands are made from.
+// The parts of an entry of the registry: the formats that places accept, and the pieces of their commands.
 
 import { OUTPUTS } from '../public/registry.js';
 import type { MadeDisk, NextCommand, NextStep, Place, PlaceFormat } from '../public/types.places.js';

@@ -28,7 +28,7 @@ export interface Source {
    * order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion may have as
    * many.
    *
-   * The returned array is given away. If it covers its whole buffer, the buffer is transferred to a worker; otherwise the bytes
+   * Decant takes the returned array. If it covers its whole buffer, the buffer is transferred to a worker; otherwise the bytes
    * are copied. A source that keeps its bytes must return a copy: `slice`, not `subarray`, since a small image may be read as a
    * whole.
    *

@@ -212,7 +212,7 @@ export interface TreeDigest extends DigestedDisk {
   readonly fsverity: string;
 }
 
-/** What was digested. */
+/** The disk that was digested. */
 export interface DigestedDisk {
   /** How many bytes were digested: the virtual size. */
   readonly size: number;
@@ -237,7 +237,7 @@ export interface Sha256Options {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What `verify` has compared. */
+/** The result of `verify`. */
 export interface Verified {
   /** The size of the disk in the output, or of all its disks: all of their bytes were compared, zeros included. */
   readonly guestBytes: number;

@@ -40,7 +40,7 @@ export interface HeaderInfo {
   readonly specific: Readonly<Record<string, unknown>>;
   /** The image and the layers below it, as far as they were passed to `open`. */
   readonly layers: readonly Layer[];
-  /** What a conversion still needs; empty if nothing is missing. */
+  /** The files and passwords that a conversion still needs; empty if nothing is missing. */
   readonly needs: readonly Need[];
   /** The names of companions that nothing refers to. */
   readonly unusedCompanions: readonly string[];
@@ -251,7 +251,7 @@ export interface FileCheck {
 
 /** One finding in an image's file, or several at one place. */
 export interface FileFinding {
-  /** A `state` is no fault in the tables, and is not counted: that the image was not closed properly, for example. */
+  /** A `state` is not a fault in the tables, and is not counted: for example, the image was not closed properly. */
   readonly kind: 'corruption' | 'leak' | 'unchecked' | 'state';
   /** How many findings this is. */
   readonly count: number;

@@ -103,6 +103,6 @@ export interface NextStep {
   readonly shell: 'sh' | 'powershell';
   /** The commands, in order. There may be none. */
   readonly commands: readonly NextCommand[];
-  /** What the person should know: code `guest-drivers` of docs/errors.md. */
+  /** Notices for the person: code `guest-drivers` of docs/errors.md. */
   readonly notices: readonly Notice[];
 }

@@ -1,4 +1,4 @@
-// What custom sources and streams throw, as errors of kind `source`.
+// Converts values that custom sources and streams throw to errors of kind `source`.
 
 import {
   DecantError,
@@ -18,7 +18,7 @@ export function orSourceError<T>(get: () => T): T {
   }
 }
 
-/** What a source or a stream has thrown, as an error of kind `source`. */
+/** Converts a value that a source or stream has thrown to an error of kind `source`. */
 export function sourceError(given: unknown): DecantError {
   const thrown = readableError(given);
   return thrown instanceof ListenerError ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));

@@ -230,7 +230,7 @@ test('the image is lent with the name of its file, by which its parts are found'
   const sources = await open(own('d.001'), own('base'), own('d.003'), own('d.002'));
   const names = ['base', 'd.003', 'd.002'];
   expect(specOf(sources)).toEqual({ names, file: 'd.001', image: [false, false, false] });
-  // What was unpacked has all parts.
+  // An unpacked image has all parts.
   await sources.replaceImage(await openSource(own('content')), [1, 2]);
   expect(specOf(sources)).toEqual({ names, file: undefined, image: [false, true, true] });
   const unnamed = await open(own(undefined), { name: 'd.vmdk.000000000', source: own('other') }, own('d.raw.00'));

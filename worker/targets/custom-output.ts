@@ -24,8 +24,8 @@ export const canBeReadBack = (output: unknown): boolean =>
 export const loadCustomTargets = () => loadPart('streams and custom targets', () => import('./custom-targets.js'));
 
 /**
- * Aborts `output`, if it is a stream or a custom target, of a conversion that does not start: a reader may be waiting for it.
- * One that another conversion is writing to is left alone.
+ * Aborts the `output` of a conversion that does not start, if it is a stream or a custom target: a reader may be waiting for it.
+ * An output that another conversion is writing to is left alone.
  */
 export function abandonOutput(output: unknown, reason: DecantError): void {
   const abandon = async () => {

@@ -43,7 +43,7 @@ export interface JournalFile {
 }
 
 /**
- * Writes resume points to a journal from time to time, and whenever `most` bytes of the disk are written and not in one. A
+ * Writes resume points to a journal from time to time, and whenever `most` bytes of the disk were written since the last one. A
  * failure of the journal only loses resume points.
  */
 export class JournalWriter {

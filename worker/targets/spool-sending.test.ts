@@ -1,4 +1,4 @@
-// What a target gets of a temporary file: pieces in ascending order, and holes.
+// Sending a temporary file to a target: pieces in ascending order, and holes.
 
 import { expect, test } from 'vitest';
 import type { Piece } from '../messages/messages.js';

@@ -12,7 +12,7 @@ const MIB = 1 << 20;
 beforeEach(() => vi.stubGlobal('document', {}));
 afterEach(() => vi.unstubAllGlobals());
 
-/** What was asked of the worker. */
+/** The requests to the worker. */
 let asked: string[] = [];
 
 /** The plan of a conversion in a page; with a worker for bodies. */

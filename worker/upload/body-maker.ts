@@ -7,7 +7,7 @@ import { Md5 } from './digests.js';
 import { type Body, BodyBuilder, isNode } from './request-body.js';
 
 export interface BodyMaker {
-  /** Begins a body of at most `most` bytes, with `zeros` zeros that the digest has already. Without one, bytes are only digested. */
+  /** Begins a body of at most `most` bytes, with `zeros` zeros that were digested before. Otherwise, bytes are only digested. */
   begin(most: number, zeros?: number): void;
   add(bytes: Uint8Array): Promise<void>;
   addZeros(length: number): Promise<void>;

@@ -1,4 +1,4 @@
-// What a server may answer to a PUT or POST, and to HEAD.
+// Answers of servers to a PUT or POST, and to HEAD.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';

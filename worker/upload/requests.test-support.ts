@@ -1,4 +1,4 @@
-// What unit tests of the requests of an upload share: a server that is a list of replies.
+// For unit tests of the requests of an upload: a server that is a list of replies.
 
 import { addressOf } from '../http/address.js';
 import type { UploadCall } from './upload-exchange.js';

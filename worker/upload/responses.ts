@@ -1,4 +1,4 @@
-// What responses of servers contain: errors in XML (S3, Azure) or JSON (Google), ETags, and S3's results.
+// Parses responses of servers: errors in XML (S3, Azure) or JSON (Google), ETags, and S3's results.
 
 import { withoutValues } from '../errors/secrets.js';
 

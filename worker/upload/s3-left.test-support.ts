@@ -1,4 +1,4 @@
-// What unit tests of resumed uploads to S3 share: an upload that is cut off, and its journal in memory.
+// For unit tests of resumed uploads to S3: an upload that is cut off, and its journal in memory.
 
 import { vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';

@@ -42,7 +42,7 @@ export interface PutOptions extends UploadOptions {
   /** The method of the request, by default PUT. A POST names no object, so only a Location in the response can confirm one. */
   method?: 'PUT' | 'POST' | undefined;
   /**
-   * With `false`, the response to the request is accepted without a look at the object: then the result has `confirmed: false`.
+   * With `false`, the response to the request is accepted without checking the object: then the result has `confirmed: false`.
    * By default, HEAD confirms the object.
    */
   confirm?: boolean | undefined;

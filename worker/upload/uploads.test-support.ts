@@ -1,4 +1,4 @@
-// What unit tests of uploads share: targets with small parts over a cloud without a network, a disk with holes, and a clock
+// For unit tests of uploads: targets with small parts over a cloud without a network, a disk with holes, and a clock
 // that runs ahead.
 
 import { vi } from 'vitest';

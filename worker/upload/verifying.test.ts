@@ -1,4 +1,4 @@
-// What uploads offer to verify an output: checksums of the server, or the finished object for reading it back.
+// Verifying an upload: checksums of the server, or the finished object for reading it back.
 
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -45,7 +45,7 @@ const made = (kind: Kind, server: { fetch: Fetch }): Target => singleUse(TARGETS
 const uploaded = (target: Target, plan = VERIFIED) => runClock(upload(target, DISK, plan)) as Promise<TargetEnd>;
 const failed = (target: Target) => uploaded(target).catch((thrown: unknown) => thrown);
 
-/** What each target offers if the server states nothing unusual. */
+/** The verification of each target if the server's responses are normal. */
 const OFFERS: Record<Kind, { checked?: true; object?: string | undefined }> = {
   s3: { checked: true, object: undefined },
   gcs: { checked: true, object: 'https://cloud.test/gcs/disk' },

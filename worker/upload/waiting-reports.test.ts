@@ -1,4 +1,4 @@
-// Who is waited for during an upload, and how long a server may complete an object.
+// Reports of servers that an upload waits for, and the time that a server may take to complete an object.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { later, MIB, over, PLACE, putting, sending, spaces } from './requests.test-support.js';

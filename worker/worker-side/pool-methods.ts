@@ -27,7 +27,7 @@ export type PoolMethods = ReturnType<typeof poolMethods> & CodecMethods;
 /** Methods for a coordinator, on the port of one conversion. */
 export type JobMethods = ReturnType<typeof jobMethods>;
 
-/** What runs the jobs of a conversion. */
+/** Runs the jobs of a conversion. */
 export interface OpenRunner {
   run(job: Uint8Array, brought: Uint8Array[]): Promise<Reply>;
   close(): void;

@@ -1,4 +1,4 @@
-// What can be completed, for the scripts of all shells.
+// The words to complete, for the scripts of all shells.
 
 import { optionsOf } from '../command-options.js';
 import { commandEntry, isCommand, type Taken, type TopicName } from '../commands.js';
@@ -30,7 +30,7 @@ export const optionsFor = (name: TopicName): Candidate[] =>
       }))
     : [{ long: 'help', short: 'h', value: undefined, isOptional: false, isRepeatable: false, text: 'print this help' }];
 
-/** What the operands of the command `name` can be. */
+/** The possible operands of the command `name`. */
 export const operandsFor = (name: TopicName): Taken[] => commandEntry(name).operands.map(({ takes = 'file' }) => takes);
 
 /** Options instead of a command. */
