@@ -1,4 +1,4 @@
-// What interrupted conversions have left: what the first screen lists, and what removing it says.
+// The remains of interrupted conversions: their list on the first screen, and the messages after removing them.
 
 import { DecantError, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';

@@ -12,7 +12,7 @@ import type { AllTexts } from '../types.texts.js';
  */
 export type StoredRemains = 'nothing' | 'kept' | 'unknown' | number;
 
-/** What an unsuccessful conversion of the image `name` leaves in the browser's storage. Discards it after a cancel. */
+/** Finds the remains of an unsuccessful conversion of the image `name` in the browser's storage. Discards them after a cancel. */
 export async function storedRemains(
   target: Target,
   error: DecantError,

@@ -1,4 +1,4 @@
-// What is passed over among very many files.
+// The files that are passed over if there are very many.
 
 import { expect, test, vi } from 'vitest';
 import { fileOf, inputNamed } from '../element.test-support.js';

@@ -22,7 +22,7 @@ const SECTOR = 512;
 /** How many files are read at once. */
 const FILES_AT_ONCE = 100;
 
-/** The first bytes of files that are no disk images. */
+/** The first bytes of files that are not disk images. */
 const OTHER_STARTS = [
   '\x89PNG',
   '\xff\xd8\xff',

@@ -8,7 +8,7 @@ const MOST_CELLS = 4096;
 /** The content that a cell shows: the first in this order that its part of the disk has. */
 export type Content = 'lost' | 'data' | 'compressed' | 'empty' | 'unknown';
 
-/** What several neighbouring cells show as one. */
+/** The content of several neighbouring cells, shown as one. */
 export interface Summary {
   content: Content;
   /** The index of the layer with most of the cells that have data; 0 is the image. */

@@ -7,7 +7,7 @@ import type { AllTexts } from '../types.texts.js';
 import type { DiskPicture } from './disk-picture.js';
 import { COLOURED_LAYERS } from './painter.js';
 
-/** What the picture shows. */
+/** The content of the picture. */
 export interface Scene {
   /** Missing if the size of the disk is not known. */
   picture?: DiskPicture | undefined;

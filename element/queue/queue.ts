@@ -45,7 +45,7 @@ export interface Item {
   remedies?: Remedy[];
   /** The disk that was made of it. */
   made?: Made;
-  /** What a person should know about the result, as sentences. */
+  /** Notices about the result, as sentences. */
   notices?: string[];
   /** Whether parts of its disk were lost. */
   isDamaged?: boolean;

@@ -41,7 +41,7 @@ vi.mock('decant', async (original) => ({
   leftovers: async () => [],
 }));
 
-/** What the picked folder has. */
+/** The files in the picked folder. */
 let entries: Record<string, FileSystemFileHandle>;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });

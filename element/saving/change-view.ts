@@ -1,4 +1,4 @@
-// What can be changed before a conversion: the state of the disk, the format, the way to save and the name.
+// The section "Change" before a conversion: the state of the disk, the format, the way to save and the name.
 
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';

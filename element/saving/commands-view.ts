@@ -41,7 +41,7 @@ interface Origin {
 
 const isComment = (line: string): boolean => line.startsWith('#');
 
-/** For each command, its placeholders whose values an earlier command prints, and the step of that one. Comments are no steps. */
+/** For each command, its placeholders whose values an earlier command prints, and the step of that one. Comments do not count as steps. */
 export function originsOf(commands: readonly NextCommand[]): Origin[][] {
   const steps = new Map<string, number>();
   let step = 0;

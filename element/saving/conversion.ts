@@ -102,7 +102,7 @@ export class Conversion {
     return this.ready.image.info.name ?? this.#shown.name;
   }
 
-  /** What is shown, or would be if the conversion were not in the background. */
+  /** The state that is shown, or would be if the conversion were not in the background. */
   get #state(): Step<'converting'> | undefined {
     return this.#item ? this.#item.background?.state : this.screen.at('converting');
   }

@@ -1,4 +1,4 @@
-// What comes between while the person chooses where to save the disk.
+// Events that interrupt the person who chooses where to save the disk.
 
 import { DecantError, type SavedProgress } from 'decant';
 import { expect, test, vi } from 'vitest';

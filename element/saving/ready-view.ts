@@ -39,7 +39,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
   return frame(state, texts, { text: shownText(state.label), name: state.label }, body);
 }
 
-/** What will be made in two lines, and the buttons. */
+/** Two lines about the result of the conversion, and the buttons. */
 function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { destination } = state;
@@ -60,7 +60,7 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
 const hasFit = ({ image, destination }: Step<'ready'>, { opening, isSalvage }: Controls): boolean =>
   destination !== undefined && !opening?.snapshot && !isSalvage && fits(image, destination);
 
-/** What the person must do before converting. */
+/** The steps that the person must take before converting. */
 function obstacleOf(state: Step<'ready'>, texts: AllTexts): string | undefined {
   if (state.picking) return texts.picking;
   if (state.way || isWaiting(state) || !state.choices.some(({ obstacle }) => obstacle === undefined)) return undefined;

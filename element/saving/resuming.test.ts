@@ -14,7 +14,7 @@ vi.mock('decant', async (original) => ({
   leftovers: async () => stored,
 }));
 
-/** What the browser's storage has. */
+/** The content of the browser's storage. */
 let stored: Leftover[];
 beforeEach(() => {
   stored = [];

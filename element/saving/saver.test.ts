@@ -47,7 +47,7 @@ vi.mock('decant', async (original) => ({
   },
 }));
 
-/** What the browser's storage has. */
+/** The content of the browser's storage. */
 let stored: Leftover[] | Error;
 beforeEach(() => {
   stored = [];

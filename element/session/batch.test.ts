@@ -120,7 +120,7 @@ test('the last image fails: the end is that of all images, with its reason', asy
   session.convertAll();
   expect(await step('failed')).toMatchObject({ message: 'It is damaged.' });
   expect(session.overall).toMatchObject({ done: 2, all: 3, failed: ['c.qcow2'] });
-  // Opened again, it is no result any more.
+  // Once opened again, it does not count as a result.
   session.openNext(session.queue.items[2]!.id);
   expect(session.overall).toBeUndefined();
   await step('failed');

@@ -1,4 +1,4 @@
-// What a step says to screen readers, and as the title of the window.
+// The text of a step for screen readers, and for the title of the window.
 
 import { shownText, type Waiting } from 'decant';
 import { sentence } from '../texts/wording.js';
@@ -13,7 +13,7 @@ export const doneTitle = ({ result, target, isCopyGone }: Step<'done'>, texts: A
 export const donePlace = ({ target, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(target.name) : texts.place(target, copying);
 
-/** What to know while the browser may still save the file. */
+/** The notice that the browser may still be saving the file. */
 export const savingText = (state: Step<'done'>, texts: AllTexts): string | undefined =>
   ['stored', 'streamed'].includes(state.target.kind) ? donePlace(state, texts) : undefined;
 
@@ -78,7 +78,7 @@ export const canLeaveToBrowser = ({ phase, target, finishing = 0 }: Step<'conver
 export const isTooLateToCancel = ({ phase, target }: Step<'converting'>): boolean =>
   phase === 'finishing' && methodOf(target) === 'picked' && (target.kind !== 'folder' || target.replaces !== undefined);
 
-/** What to know about the results of a queue besides their number. */
+/** Notices about the results of a queue. */
 export const overallNotes = ({ failed, damaged }: Overall, texts: AllTexts): string[] => [
   ...(failed.length > 0 ? [texts.notAll(failed)] : []),
   ...(damaged.length > 0 ? [texts.someDamaged(damaged)] : []),

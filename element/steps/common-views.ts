@@ -1,4 +1,4 @@
-// What several steps show.
+// Views that several steps share.
 
 import { html, nothing, type TemplateResult } from 'lit';
 import { ref } from 'lit/directives/ref.js';

@@ -1,4 +1,4 @@
-// What all steps after the first share: the heading, the picture of the disk, and below them what the step shows.
+// The frame of all steps after the first: the heading, the picture of the disk, and the content of the step below them.
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -7,7 +7,7 @@ import type { AllTexts } from '../types.texts.js';
 import { knownShare, workTitle } from './announcement.js';
 import type { State } from './state.js';
 
-/** What the picture shows in a step. */
+/** The picture in a step. */
 export function sceneOf(state: State, texts: AllTexts): Scene {
   switch (state.step) {
     case 'opening':

@@ -10,7 +10,7 @@ import type { SaveMethod } from '../types.texts-results.js';
 import type { Choice, Selection, Survey } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
 
-/** What a person can do after a failure. */
+/** An action that a person can take after a failure. */
 export type Remedy =
   /** Read the file as a raw disk. */
   | 'raw'
@@ -111,7 +111,7 @@ export interface Digest {
   problem?: string;
 }
 
-/** What an interrupted conversion has left, on the first screen. */
+/** The remains of an interrupted conversion, on the first screen. */
 export interface Remains {
   /** The name of the image. */
   image: string;
@@ -188,7 +188,7 @@ export type State =
   | { step: 'unlocking'; name: string; share: number }
   | (Selection & {
       step: 'ready';
-      /** What the image, or the machine of several disks, is called on the screen. */
+      /** The name of the image, or of a machine with several disks, on the screen. */
       label: string;
       image: AnyImage;
       /** The images of the further disks that become the same file, in their order. */

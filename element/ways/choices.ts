@@ -131,7 +131,7 @@ export function fileLength(images: readonly Pick<AnyImage, 'info'>[], output: Ou
 export const takesHours = ({ choices }: { choices: Choice[] }, way: Way | undefined): boolean =>
   choices.some((choice) => choice.way === way && choice.takesHours);
 
-/** What is to be saved. */
+/** The disk to save, and its output. */
 export interface Saving {
   images: readonly Pick<AnyImage, 'info'>[];
   output: OutputFormat;

@@ -25,7 +25,7 @@ const two = [one, disk('b', { notices: [grows], refusal })] as const;
 
 test('one disk becomes any format, several become an OVA', () => {
   expect(formatsOf([one])).toBe(one.formats);
-  // A refusal is no notice: the conversion fails with it, and names the disk.
+  // A refusal is not a notice: the conversion fails with it, and names the disk.
   expect(formatsOf([two[1], two[0]])).toEqual([
     outputOf('ova', '.ova', { notices: [{ ...grows, fields: { added: 1, disk: 'b' }, message: 'b: It grows' }] }),
   ]);

@@ -1,4 +1,4 @@
-// What the browser and the page around the element offer for saving a disk.
+// The ways to save a disk that the browser and the page around the element offer.
 
 import { type DecantError, targets } from 'decant';
 import { LEAST_ROOM } from '../texts/wording.js';
@@ -22,7 +22,7 @@ export interface Page {
   readonly texts: AllTexts;
 }
 
-/** What this browser offers to this page for a disk. A field that is `undefined` is not known yet. */
+/** The ways to save a disk that this browser offers this page. A field that is `undefined` is not known yet. */
 export interface Environment {
   rates?: Rates;
   /** The methods whose rates were measured, not only estimated. */

@@ -21,7 +21,7 @@ function outputInReact(element: object): unknown {
 /** Whether `output` is what the page must set. */
 export const isUsable = (output: unknown): boolean => typeof output === 'function';
 
-/** The error if the page has given an `output` that is no function, or that has not arrived. */
+/** The error if the page has set an `output` that is not a function, or that has not arrived. */
 export function outputProblem(element: Given): DecantError | undefined {
   if (isUsable(element.output)) return undefined;
   const given: unknown = element.output ?? element.getAttribute('output') ?? outputInReact(element);

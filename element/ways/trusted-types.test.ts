@@ -1,4 +1,4 @@
-// What a page's policy lacks for Lit.
+// Names the policy for Trusted Types that the page lacks for Lit.
 
 import { expect, test } from 'vitest';
 import { refusal } from './trusted-types.js';

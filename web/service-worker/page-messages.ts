@@ -1,4 +1,4 @@
-// What the page and its service worker share: the messages about a streamed download, a lock, and the names of caches.
+// Shared by the page and its service worker: the messages about a streamed download, a lock, and the names of caches.
 
 /** Increase this when a message changes. A page and a service worker of different versions do not work together. */
 export const VERSION = 2;
