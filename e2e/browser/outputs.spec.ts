@@ -56,7 +56,7 @@ async function convert(page: Page, target: 'handle' | 'folder', cancel = false):
 }
 
 test('a file that was there stays as it is unless the disk is complete', async ({ apiPage: page }) => {
-  // (target, content before, image, cancelled, outcome, content afterwards; undefined is no file)
+  // (target, content before, image, cancelled, outcome, content afterwards; undefined: no file)
   type Row = ['handle' | 'folder', string | undefined, () => string, boolean, string, string | undefined];
   const rows: Row[] = [
     ['handle', 'precious', images.truncated, false, 'corrupt', 'precious'],

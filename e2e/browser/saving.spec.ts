@@ -307,7 +307,7 @@ test.describe('in steps', () => {
     expect(seen.some(({ title, percent }) => percent > 0 && title === `${percent}% sparse-64.qcow2 – Decant`)).toBe(
       true,
     );
-    // The card does not jump while it goes on.
+    // The card does not jump during the conversion.
     expect(new Set(seen.map(({ height }) => Math.round(height))).size).toBe(1);
   });
 });

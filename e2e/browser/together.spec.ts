@@ -31,7 +31,7 @@ function machine(folder: string): string {
   return vm;
 }
 
-/** Picks the private file system wherever a folder is asked for. */
+/** Returns the private file system from the folder picker. */
 const pickFolders = (page: Page) =>
   page.addInitScript(() => {
     Object.assign(window, { showDirectoryPicker: () => navigator.storage.getDirectory() });

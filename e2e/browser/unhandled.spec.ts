@@ -1,4 +1,4 @@
-// What nobody catches is seen by the tests, wherever it is thrown: the fixture `context` relies on it.
+// Tests see every unhandled error, wherever it is thrown: the fixture `context` relies on it.
 
 import { chromium } from '@playwright/test';
 import { expect, loadApi, test } from '../support/browser.js';

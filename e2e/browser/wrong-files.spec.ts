@@ -22,7 +22,7 @@ function makeFiles(folder: string): Record<string, string> {
   copyFileSync(path('base.qcow2'), path('other.qcow2'));
   qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'base.qcow2', path('over-qcow2.qcow2'), '5M');
   qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'raw', '-b', 'base.raw', path('over-raw.qcow2'), '5M');
-  // The extension that states the format gets a number that nobody knows.
+  // The header extension that states the format gets an unknown number.
   const unstated = readFileSync(path('over-raw.qcow2'));
   unstated.writeUInt32BE(0x12345678, unstated.indexOf(Buffer.from('e2792aca', 'hex')));
   writeFileSync(path('over-unstated.qcow2'), unstated);

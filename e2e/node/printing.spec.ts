@@ -24,7 +24,7 @@ const UNREAD = 'mkfifo pipe && exec 3<>pipe 4>pipe 3>&-; ';
 for (const [command, image, failed, unread, details] of COMMANDS) {
   for (const [what, before, to, status, stderr] of [
     ['is full', '', '> /dev/full', failed, NO_SPACE],
-    // As a program that SIGPIPE ends: there is no reader.
+    // As a program that SIGPIPE ends, since its output has no reader.
     ['has no reader', UNREAD, '>&4', unread, ''],
   ] as const) {
     test(`decant ${command.replace(/ '.*/, '')}: standard output ${what}`, details, ({ folder }) => {

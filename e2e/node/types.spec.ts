@@ -164,7 +164,7 @@ const BROWSER = `
     await image.convert('out.raw');
   }`;
 
-/** What lets go of an image at the end of a block. */
+/** Disposing of an image at the end of a block. */
 const USING = `
   import { open } from 'decant';
   export async function format(): Promise<string> {

@@ -129,7 +129,7 @@ test('a film of a conversion', async ({ page, servers }, testInfo) => {
     writeFileSync(path, await converted(page, await page.screenshot(), { type: 'image/png' }, FILM_WIDTH));
     frames.push([path, shown]);
   };
-  /** Films a change as it goes on. */
+  /** Films a change while it happens. */
   const filmAll = async (count: number) => {
     for (let frame = 0; frame < count; frame += 1) await film(100);
   };

@@ -19,7 +19,7 @@ export interface Question {
   disk: string;
 }
 
-/** What format_inspector says of an image. */
+/** The result of format_inspector for an image. */
 export interface Inspection {
   format: string;
   virtualSize: number;
@@ -38,7 +38,7 @@ export interface Found {
 export type Reader = 'dissect' | 'libvhdi' | 'libvmdk';
 
 export interface Answer extends Inspection {
-  /** What each program finds that reads the format. */
+  /** The result of each program that reads the format. */
   read: Partial<Record<Reader, Found>>;
 }
 

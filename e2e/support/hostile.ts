@@ -59,7 +59,7 @@ function luks(mode: string): Buffer {
   header.write('sha256', 72);
   header.writeUInt32BE(32, 108);
   header.writeUInt32BE(1, 164);
-  // The extension holds two numbers, which are no text.
+  // The extension has two numbers instead of a text.
   const extension = Buffer.concat([be(4, 0x0537be77), be(4, 16), be(8, TABLE), be(8, header.length)]);
   return image([], undefined, [35, be(1, 2)], [104, extension], [TABLE, header]);
 }

@@ -385,7 +385,7 @@ const PAIRS: Record<string, (raw: string, path: string) => void> = {
   luks: (raw, path) => qemuImgLuks('convert', ...SECRET, '-f', 'raw', '-O', 'luks', ...VOLUME, raw, path),
 };
 
-/** What images of the generated matrix there are, where `formats` are registered. */
+/** The images of the generated matrix, if `formats` are registered. */
 export const pairsOf = (formats: string[]): string[] => [...new Set([...formats, ...Object.keys(PAIRS)])];
 
 /** The disk of the generated matrix (pairs.mjs), as one of these images. */
@@ -415,7 +415,7 @@ function hashContent(path: string): string {
   return hash.digest('hex');
 }
 
-/** What a file takes on the disk, in bytes. */
+/** The space that a file takes on the disk, in bytes. */
 export const diskUsage = (path: string): number => statSync(path).blocks * 512;
 
 /** Waits until the file is on the disk. */

@@ -1,4 +1,4 @@
-// What tests do inside pages. A browser gets the text of such a function: it sees its arguments and the
+// Functions that tests run inside pages. A browser gets the text of such a function: it sees its arguments and the
 // page's globals, and nothing of this file.
 
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ export interface HeldSource extends Source {
   holdFrom(offset: number): void;
 }
 
-/** What a conversion came to: a result, or a failure in words. */
+/** The end of a conversion: a result, or a failure in words. */
 export interface Outcome {
   failed?: { kind: string; message: string };
   engine?: string;

@@ -78,7 +78,7 @@ export const noteAnnounced = (page: Page): Promise<void> =>
     for (const region of regions) observer.observe(region, { childList: true, subtree: true, characterData: true });
   });
 
-/** What was announced since `noteAnnounced`. */
+/** The announcements since `noteAnnounced`. */
 export const announced = (page: Page): Promise<string[]> =>
   page.evaluate(() => (window as unknown as { said: string[] }).said);
 
@@ -120,7 +120,7 @@ export async function look(page: Page, testInfo: TestInfo, name: string): Promis
 /** As `look`, at a step at which another test looks too: not in the short run. */
 export const lookAgain: typeof look = byScope({ short: async () => {}, full: look });
 
-/** What was measured in this browser, in bytes per second: of what is left out, 100 MB. */
+/** The rates that were measured in this browser, in bytes per second; 100 MB for those that are left out. */
 export async function setRates(page: Page, measured: Partial<Rates> = {}): Promise<void> {
   await page.evaluate((measured) => {
     const even = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed: 1e8 };

@@ -194,7 +194,7 @@ async function readBack({ open }, writer, output) {
 }
 
 /**
- * What is wrong with an output; undefined where nothing is.
+ * The fault of an output; undefined if there is none.
  * @param {Package} decant
  * @param {string} writer
  * @param {Blob} output

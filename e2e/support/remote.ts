@@ -1,4 +1,4 @@
-// A server of one file for range requests, which may fail and lie in many ways.
+// A server of one file for range requests, with many kinds of failures and false answers.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,13 +12,13 @@ export interface Asked extends Omit<AskedOfAny, 'url'> {
 export interface RemoteFile {
   url: string;
   origin: string;
-  /** What was asked for so far. */
+  /** The requests so far. */
   asked: Asked[];
   close(): Promise<void>;
 }
 
 interface Options {
-  /** What to do at a request instead of answering it, by its number. */
+  /** Called at a request instead of answering it, with its number. */
   fault?: (number: number) => Fault | undefined;
   /** Answers in another way; returns whether it has. */
   answer?: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -37,7 +37,7 @@ export async function serveFile(
     const { method, url, headers: given } = request;
     const now: Asked = { method: method!, range: given.range, url: url!, headers: given };
     const number = asked.push(now) - 1;
-    // Whoever goes while it is answered is not waited for.
+    // A client that leaves during the answer is not waited for.
     response.on('error', () => {});
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     const reply = () => {

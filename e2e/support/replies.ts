@@ -1,9 +1,9 @@
-// What a server of one file replies to a request for a range of it, and the faults that it may have: for the server of
+// The replies of a server of one file to requests for ranges, and the faults that they may have: for the server of
 // remote.ts, and as a `fetch` that needs no server.
 
 import { STATUS_CODES } from 'node:http';
 
-/** What comes of a request; without a status no answer does. */
+/** The end of a request; without a status, there is no answer. */
 export interface Reply {
   status?: number;
   headers?: Record<string, string | number>;
@@ -161,7 +161,7 @@ export function fetchBy(answer: (asked: Asked) => Reply | Promise<Reply>): typeo
   return ask;
 }
 
-/** `reply` as it comes to whoever has asked. */
+/** `reply` as the client receives it. */
 export function responseOf({ status = 200, headers = {}, body, end }: Reply, signal?: AbortSignal | null): Response {
   const named = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
   const given = { status, statusText: STATUS_CODES[status] ?? '', headers: named };
@@ -190,12 +190,12 @@ export function responseOf({ status = 200, headers = {}, body, end }: Reply, sig
 /** A file on a server that is a function. */
 export interface FakeFile {
   fetch: typeof fetch;
-  /** What was asked for so far. */
+  /** The requests so far. */
   asked: Asked[];
 }
 
 interface Options {
-  /** What is wrong with the answer for a range, by the number of the request. */
+  /** The fault of the answer to a range request, by the number of the request. */
   fault?: (number: number) => Fault | undefined;
   /** Replies in another way. */
   answer?: (asked: Asked, number: number) => Reply | undefined;

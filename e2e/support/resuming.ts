@@ -18,7 +18,7 @@ export interface Left {
   guest: number;
 }
 
-/** What is left in `folder`, if its journal has a line. */
+/** The leftover in `folder`, if its journal has a line. */
 export function leftOf(folder: string): Left | undefined {
   const name = readdirSync(folder).find((name) => name.endsWith('.journal'));
   if (name === undefined) return undefined;

@@ -16,7 +16,7 @@ export async function startDisplay() {
   return { name: `:${number}`, stop: () => display.kill() };
 }
 
-/** What the dialogs are called. */
+/** The titles of the dialogs. */
 export const SAVE = 'this site can see edits';
 export const FOLDER = 'this site can save changes';
 

@@ -32,7 +32,7 @@ export interface TestServer {
   wasmType: string | undefined;
   /** Headers that every answer has instead of its own, by their names. */
   headers: Record<string, string>;
-  /** What it answers to everything, where it is broken. */
+  /** The answer of a broken server to every request. */
   status: number | undefined;
   /** A path that is never answered. */
   silent: string | undefined;
@@ -40,7 +40,7 @@ export interface TestServer {
   site: string;
   /** Scripts and pages by their paths, served beside the files. */
   readonly scripts: Map<string, string>;
-  /** What browsers have reported to `/report`, as a policy asks them to. */
+  /** The violations of a policy that browsers have reported to `/report`. */
   readonly reports: string[];
   close(): Promise<void>;
 }

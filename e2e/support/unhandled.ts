@@ -2,7 +2,7 @@
 
 import { type BrowserContext, expect } from '@playwright/test';
 
-/** What a test throws on purpose says so. */
+/** Errors that a test throws on purpose say so. */
 const PROVOKED = 'by the test';
 
 /** Collects them from now on; the returned function fails where there was one. */

@@ -21,7 +21,7 @@ const targets = {
 
 async function held() {
   let least = Number.POSITIVE_INFINITY;
-  // What has ended just now lets go of its buffers a few turns later.
+  // Work that has just ended frees its buffers a few turns of the event loop later.
   for (let turn = 0; turn < 10; turn += 1) {
     globalThis.gc?.();
     await later(10);

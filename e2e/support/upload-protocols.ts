@@ -22,7 +22,7 @@ export interface Answer {
 
 type Protocol = (request: Request) => Answer;
 
-/** What a server has. */
+/** The objects and uploads of a server. */
 export interface Stored {
   /** The objects that are complete, by their paths. */
   objects: Map<string, Buffer>;
@@ -32,7 +32,7 @@ export interface Stored {
   shown?: (object: Buffer) => Buffer;
 }
 
-/** What servers accept, in bytes. */
+/** The sizes that servers accept, in bytes. */
 export interface Limits {
   /** The smallest part of S3 but for the last one. */
   smallestPart: number;
@@ -61,7 +61,7 @@ const error = (status: number, code: string): Answer => ({
   body: `<Error><Code>${code}</Code><Message>No</Message></Error>`,
 });
 const BAD = error(400, 'InvalidRequest');
-/** What HEAD says of an object. */
+/** The headers of HEAD for an object. */
 const described = (object: Buffer | undefined, headers: Record<string, string> = {}): Answer =>
   object ? { status: 200, headers: { 'Content-Length': String(object.length), ...headers } } : { status: 404 };
 

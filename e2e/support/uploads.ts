@@ -17,7 +17,7 @@ export const EXPOSED = {
   'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Length, Upload-Offset, x-ms-meta-decant',
 };
 
-/** The query of a request to S3, as whoever signs it makes it. */
+/** The query of a request to S3, as the signer makes it. */
 export function queryFor(request: {
   action: string;
   uploadId?: string;

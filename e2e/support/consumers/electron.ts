@@ -24,9 +24,9 @@ export interface Reply {
 
 export interface Driven {
   replies: Reply[];
-  /** What the page got. */
+  /** The results that the page got. */
   progress: { phase: string; share?: number; secondsLeft?: number }[];
-  /** What the task bar got. */
+  /** The values that the task bar got. */
   shares: (number | null)[];
   /** How often the task bar was told that a conversion has ended. */
   done: number;
@@ -35,9 +35,9 @@ export interface Driven {
 }
 
 export interface Task {
-  /** What the page asks for, in turn: names and values. */
+  /** The calls of the page, in order: names and values. */
   calls: string[][] | unknown[][];
-  /** What the person chooses in the dialogs. */
+  /** The choices of the person in the dialogs. */
   files: { image?: string; companions?: string[]; output?: string };
   /** Whether the conversion is cancelled when it has begun. */
   cancels?: boolean;

@@ -21,7 +21,7 @@ const DAY = '2026-11-22';
 /** Projects ask nobody anything, and tell nobody anything. */
 const environment = { NEXT_TELEMETRY_DISABLED: '1', NG_CLI_ANALYTICS: 'false', DO_NOT_TRACK: '1' };
 
-/** What a program printed last, without what a terminal colours. */
+/** The last output of a program, without the colours of a terminal. */
 const tail = (text: string): string => stripVTControlCharacters(text).slice(-4000);
 
 /** Runs a command to its end; fails with what it printed. */
@@ -76,7 +76,7 @@ async function unlessDone(stamp: string, state: string, work: () => Promise<unkn
 
 export interface Project {
   folder: string;
-  /** What its content depends on. */
+  /** The inputs that its content depends on. */
   state: string;
 }
 
@@ -127,7 +127,7 @@ async function freePort(): Promise<number> {
 
 export interface DevServer {
   url: string;
-  /** What it has printed. */
+  /** Its output so far. */
   log(): string;
   close(): Promise<void>;
 }

@@ -33,9 +33,9 @@ export interface Sent {
 
 export interface ConsumerServer {
   origin: string;
-  /** What was sent of the page since this was emptied. */
+  /** The files of the page that were sent since this list was emptied. */
   sent: Sent[];
-  /** What it was asked for in vain. */
+  /** The requests for files that do not exist. */
   missing: string[];
   /** The SHA-256 of what was put below `/uploads/`, by name. */
   uploads: Map<string, string>;
@@ -47,7 +47,7 @@ interface Options {
   site?: string;
   /** Images, by the names that they have below `/images/`. Pages of other servers may read them too. */
   images: Record<string, string>;
-  /** What the page needs besides, by directive. */
+  /** Further sources that the page needs, by directive. */
   policy?: Record<string, string>;
   /** Whether browsers may keep what they get. */
   cached?: boolean;

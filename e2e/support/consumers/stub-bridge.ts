@@ -3,7 +3,7 @@
 import { expect, type Page } from '@playwright/test';
 
 interface Stub {
-  /** What the page has asked for: names and arguments, files by their names. */
+  /** The calls of the page: names and arguments, files by their names. */
   calls: unknown[][];
   answers: Record<string, (reply: unknown) => void>;
   progress?: (progress: unknown) => void;

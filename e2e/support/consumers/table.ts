@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 
 const dist = fileURLToPath(new URL('../../../dist', import.meta.url));
 
-/** What a consumer's page has loaded: requests and bytes of the page, and of its first conversion without a cache. */
+/** The load of a consumer's page: requests and bytes of the page, and of its first conversion without a cache. */
 export interface Loaded {
   page: { requests: number; bytes: number };
   conversion: { requests: number; bytes: number };
 }
 
-/** What tells one build of the package from another. */
+/** Identifies a build of the package. */
 export function buildDigest(): string {
   const hash = createHash('sha256');
   for (const name of readdirSync(dist).toSorted()) {

@@ -12,7 +12,7 @@ export { expect };
 
 interface Browser {
   start(folder: string): Promise<Session>;
-  /** What a page's private file system takes, in bytes; 0 where a page has none. */
+  /** The capacity of a page's private file system, in bytes; 0 if a page has none. */
   room: number;
 }
 

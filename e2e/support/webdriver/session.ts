@@ -1,4 +1,4 @@
-// What a test does with a browser that Playwright does not drive: a few commands of the W3C's WebDriver.
+// Drives browsers that Playwright cannot drive: a few commands of the W3C's WebDriver.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ export class Session {
 
   /** Waits for a control that works and has `text` in it, and clicks on it. */
   async click(text: string): Promise<void> {
-    // What moves while the page still finds things out is missed.
+    // A click would miss elements that move while the page still loads.
     for (let before = ''; before !== (await this.text()); await pause(1000)) before = await this.text();
     await this.command('ElementClick', {
       id: await this.#find('button:enabled:not([aria-disabled=true]), label, summary, a', text),
@@ -71,7 +71,7 @@ export class Session {
     await this.command('ElementSendKeys', { id: await this.#find('input[type=password]'), text });
   }
 
-  /** What a person reads on the page. */
+  /** The text that a person reads on the page. */
   text(): Promise<string> {
     return this.run(() => {
       const converter = document.querySelector('decant-converter')?.shadowRoot;

@@ -11,7 +11,7 @@ import { type Command, type CommandName, pause, Session } from './session.js';
 
 const BROWSER = fileURLToPath(new URL('webkit-browser.py', import.meta.url));
 
-/** What Safari has switched on and WebKitGTK has not. */
+/** Features that are enabled in Safari, but not in WebKitGTK. */
 const LIKE_SAFARI = ['FileSystem', 'AccessHandle', 'FileSystemWritableStream', 'StorageAPI', 'StorageAPIEstimate'];
 
 const PATHS: Record<Exclude<CommandName, 'TakeScreenshot'>, (id: unknown) => string> = {
