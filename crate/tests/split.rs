@@ -83,7 +83,7 @@ fn notices_of_disks_without_an_end() {
     let joined = |last: &str, count: u64| {
         let message = format!(
             "The disk is read from {count} files, 'disk.001' to '{last}', as parts of one file; nothing in them shows that they \
-             belong together, or whether the last one is there"
+             belong together, or whether the last one is missing"
         );
         let fields = vec![("first", Field::from("disk.001")), ("last", last.into()), ("count", count.into())];
         Some(("parts-unchecked", message, fields))

@@ -80,7 +80,7 @@ test('the GPT of a fixed VHD of whole MiB is at its end', ({ folder }) => {
 test('the disk does not become smaller, and the format holds it', ({ folder }) => {
   const disk = makeDisk(folder);
   for (const [options, status, message] of [
-    [['--size', '63M'], 2, 'The disk has 67108864 bytes and cannot become smaller: 66060288 bytes were asked for'],
+    [['--size', '63M'], 2, 'The disk has 67108864 bytes and cannot become smaller: 66060288 bytes were requested'],
     [['--size', '2041G', '-O', 'vpc'], 1, 'A VHD holds at most 2040 GiB'],
     [['--size', '101G', '--for', 'digitalocean'], 1, 'DigitalOcean accepts at most 100 GiB'],
   ] as const) {

@@ -39,7 +39,7 @@ impl Change {
 pub(super) fn smaller(wanted: u64, size: u64, is_whole: bool) -> Error {
     let least = if is_whole { "" } else { "at least " };
     let message = format!(
-        "The disk has {least}{size} bytes and cannot become smaller: {wanted} bytes were asked for; shrink it in the guest, where its \
+        "The disk has {least}{size} bytes and cannot become smaller: {wanted} bytes were requested; shrink it in the guest, where its \
          file systems are"
     );
     Error::new(ErrorKind::Usage, message).coded("size-smaller").field("size", wanted).field("virtualSize", size)

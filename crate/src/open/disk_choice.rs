@@ -136,7 +136,7 @@ impl Holder<'_> {
         let disk = shown(path);
         let message = match self {
             Self::Archive(_) => format!(
-                "'{disk}', a disk of the virtual machine that '{}' describes, is missing in the archive; to open another disk of it, \
+                "'{disk}', a disk of the virtual machine that '{}' describes, is missing from the archive; to open another of its disks, \
                  state which one",
                 shown(descriptor)
             ),
@@ -190,8 +190,8 @@ pub(super) fn named<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
 
 /// The error for a choice of a disk where there is no archive, or where the archive is read in order.
 pub(crate) fn not_in_archive() -> Error {
-    let message = "A disk can be chosen only from a virtual machine, an uncompressed tar archive, such as an OVA, or a zip \
-                   archive, that is no stream";
+    let message = "A disk can be chosen only in a virtual machine, an uncompressed tar archive such as an OVA, or a zip archive, \
+                   and not in a stream; extract the disk";
     refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &DiskList::default())
 }
 

@@ -58,7 +58,7 @@ impl SplitFile {
         let (first, last, count) = self.ends();
         let message = format!(
             "The disk is read from {count} files, '{}' to '{}', as parts of one file; nothing in them shows that they belong \
-             together, or whether the last one is there",
+             together, or whether the last one is missing",
             shown(first),
             shown(last)
         );
