@@ -147,6 +147,13 @@ test.describe('an output that cannot be verified', () => {
     const error = await failed(TARGETS.put());
     expect(error).toMatchObject({ kind: 'target', code: 'not-verifiable' });
   });
+
+  test('counts if only its place asks for the verification', async () => {
+    await serve({ answer: ({ method }) => (method === 'PUT' ? undefined : { status: 403 }) });
+    const result = await convert(TARGETS.put(), { for: 'aws', verify: undefined });
+    expect(result).toMatchObject({ confirmed: false, notices: [{ code: 'unconfirmed' }] });
+    expect(result.verified).toBeUndefined();
+  });
 });
 
 for (const [what, shown, expected] of [

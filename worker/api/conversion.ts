@@ -88,7 +88,7 @@ async function convertTo(
     throw abandoned(output, thrown, options.signal);
   }
   return orDiscarded(target, conversion, placed, async (running) => {
-    const verification = placed.verify ? await verificationOf(conversion, running) : undefined;
+    const verification = placed.verify ? await verificationOf(conversion, running, options.verify !== true) : undefined;
     const runs = new Runs(running.onProgress);
     const passes = 1 + Number(target.send !== undefined) + Number(verification !== undefined);
     const sized = await sizedFormat(target, conversion, running, () => runs.next(passes));
@@ -97,9 +97,9 @@ async function convertTo(
 }
 
 /** A new verification of the disks of a conversion. */
-async function verificationOf(conversion: ConversionContext, { signal }: RunOptions) {
+async function verificationOf(conversion: ConversionContext, { signal }: RunOptions, isOptional: boolean) {
   const { newVerification } = await orCancelled(signal, loadVerifying());
-  return newVerification([conversion, ...(conversion.more ?? [])]);
+  return newVerification([conversion, ...(conversion.more ?? [])], isOptional);
 }
 
 /**

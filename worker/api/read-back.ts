@@ -1,6 +1,6 @@
 // Reads the finished output of a target back, to verify it.
 
-import { DecantError, orTargetFailure } from '../errors/errors.js';
+import { DecantError, orTargetFailure, toDecantError } from '../errors/errors.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { Converted } from '../messages/coordinator.js';
 import type { ReadableOutput, Verified } from '../public/types.js';
@@ -23,6 +23,8 @@ export const isWrongOutput = ({ code }: DecantError): boolean => code === DIFFER
 export interface Verification {
   /** The seed of the sums. */
   seed: Uint8Array;
+  /** Whether the output counts if it cannot be read back: the place asks for the verification, not the caller. */
+  isOptional: boolean;
   /**
    * Compares the disks of `output` with those that were `converted`. Reports how many bytes of the disks are done. Resolves to their size.
    * Fails with `target` if they differ or cannot be read.
@@ -36,7 +38,10 @@ export interface Verification {
   ): Promise<number>;
 }
 
-/** Verifies the output, which is complete. Fails as `compare` of the verification does. */
+/**
+ * Verifies the output, which is complete. Resolves to `undefined` if it cannot be read back, and the verification is optional. Fails as
+ * `compare` of the verification does.
+ */
 export async function readBack(
   target: OutputTarget,
   { platform }: ConversionContext,
@@ -45,13 +50,19 @@ export async function readBack(
   verification: Verification,
   options: RunOptions,
   meter: Meter,
-): Promise<Verified> {
+): Promise<Verified | undefined> {
   const { signal } = options;
   const guestBytes = sumOf(converted.disks, 'diskSize');
   const report = (done: number) => meter.verifying(done, guestBytes);
   report(0);
   const open = (readable: ReadableOutput) => openReadable(platform, readable, signal);
-  const output = await orTargetFailure(target.readBack!(converted.outputSize, open));
+  let output: OpenedSource | undefined;
+  try {
+    output = await orTargetFailure(target.readBack!(converted.outputSize, open));
+  } catch (thrown) {
+    if (!verification.isOptional || toDecantError(thrown).code !== 'not-verifiable') throw thrown;
+    return undefined;
+  }
   if (!output) {
     meter.sent();
     return { guestBytes, method: 'checksums' };

@@ -17,11 +17,12 @@ import { readRange } from './reading.js';
 /** The size of a sector, in bytes. */
 const SECTOR = 512;
 
-/** A new verification of a conversion of `disks`. */
-export function newVerification(disks: ConversionContext[]): Verification {
+/** A new verification of a conversion of `disks`. For `isOptional`, see {@link Verification}. */
+export function newVerification(disks: ConversionContext[], isOptional: boolean): Verification {
   const seed = newSeed();
   return {
     seed,
+    isOptional,
     async compare(output, converted, chosen, options, report) {
       const sources = await Sources.of(output);
       const sizes = converted.disks.map(({ diskSize }) => diskSize);
