@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { cli, program, run, startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
-import { expectSame, sparse } from '../support/images.js';
+import { expectSame, qemuImg, sparse } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { type RemoteFile, serveFile } from '../support/remote.js';
 import { type Fault, rangeOf } from '../support/replies.js';
@@ -367,6 +367,19 @@ test('the command does not write an image over itself', async () => {
   expect(stderr).toMatch(/^decant: Could not upload to '\S+': it is the image itself$/m);
   expect(status).not.toBe(0);
   expect(remote.asked.filter(({ method }) => method === 'PUT')).toEqual([]);
+});
+
+test('nor over a file that the image needs', async ({ folder }) => {
+  remote = await serveFile(file);
+  const image = join(folder, 'top.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-b', 'base.qcow2', '-F', 'qcow2', image, '64M');
+  for (const upload of [[], ['--upload', 'tus']]) {
+    const args = [cli, 'convert', ...upload, '--with', `base.qcow2=${remote.url}`, '-O', 'qcow2', image, remote.url];
+    const { status, stderr } = await startProgram(process.execPath, args).ended;
+    expect(stderr).toMatch(/^decant: Could not upload to '\S+': it is a file that the image needs$/m);
+    expect(status).not.toBe(0);
+  }
+  expect(remote.asked.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
 test('a time-out signal without other references ends a conversion', () => {

@@ -7,7 +7,7 @@ import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open
 import type { CommandOf } from './arguments.js';
 import { awaitBeforeExit } from './interrupts.js';
 import { LooseMachine } from './loose-machine.js';
-import { shownInput } from './operands.js';
+import { namedFile, shownInput } from './operands.js';
 import { print } from './printing.js';
 import { imageHeaders } from './secret-files.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-streams.js';
@@ -95,17 +95,32 @@ function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<strin
 
 /** Makes the `Output` of the argument. */
 export async function outputOf(command: ConvertCommand, signal: AbortSignal): Promise<Output> {
-  const { output, upload, uploadHeaderFile: headerFile, image, opening } = command;
+  const { output, uploadHeaderFile: headerFile } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (command.isLoose) return removedBeforeExit(new LooseMachine(output));
   if (!isHttp(output)) return output;
-  const { isSameFile, uploadTarget } = await import('./upload-output.js');
-  if (upload === undefined && isHttp(image)) {
-    // The server may write in place, and destroy the image while it is read.
-    if (await isSameFile(output, image, () => imageHeaders(opening, signal), signal))
-      throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
-  }
+  const { uploadTarget } = await import('./upload-output.js');
+  await requireOtherAddress(command, output, signal);
   return removedBeforeExit(await uploadTarget({ ...command, url: output, headerFile }, signal));
+}
+
+/** Fails with `target` if `output`, a URL, is that of a file that the conversion reads. */
+async function requireOtherAddress(command: ConvertCommand, output: string, signal: AbortSignal): Promise<void> {
+  const { upload, image, opening } = command;
+  const companions = opening.companions.map((argument) => namedFile(argument).file);
+  const read = [image, ...companions].filter(isHttp);
+  if (read.length === 0) return;
+  const { isSameFile } = await import('./upload-output.js');
+  const { origin } = addressOf(read[0]!).url;
+  for (const file of read) {
+    // One request writes in place on some servers, and would destroy the image while it is read. Other uploads replace it at their end.
+    if (file === image && upload !== undefined) continue;
+    // The headers are for the server of the first URL.
+    const headers = async () => (addressOf(file).url.origin === origin ? imageHeaders(opening, signal) : []);
+    if (!(await isSameFile(output, file, headers, signal))) continue;
+    const what = file === image ? 'the image itself' : 'a file that the image needs';
+    throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is ${what}`);
+  }
 }
 
 /** Lets the command wait until `target` is removed. */
