@@ -1,5 +1,7 @@
 // Printing to a standard output that is closed, or full.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { cli, run } from '../support/command.js';
 import { images } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -34,3 +36,17 @@ for (const [command, image, failed, unread, details] of COMMANDS) {
     });
   }
 }
+
+test('a conversion goes on without a reader of its digests', ({ folder }) => {
+  for (const [at, name] of ['a.raw', 'b.raw'].entries()) {
+    const disk = Buffer.alloc(4096, at + 1);
+    // The signature of a boot sector.
+    disk.fill(0, 0, 510).set([0x55, 0xaa], 510);
+    writeFileSync(join(folder, name), disk);
+  }
+  const script = `${UNREAD}tar -cf disks.tar a.raw b.raw && mkdir out && "$1" "$2" convert -q --digest --disk all disks.tar out >&4`;
+  const ended = run('bash', ['-c', script, 'bash', process.execPath, cli], { cwd: folder });
+  expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+  const same = run('bash', ['-c', 'cmp a.raw out/disks-disk1.raw && cmp b.raw out/disks-disk2.raw'], { cwd: folder });
+  expect(same.status).toBe(0);
+});

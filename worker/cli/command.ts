@@ -80,10 +80,13 @@ function requireFolder(): void {
   }
 }
 
-/** Ends the process when standard output fails: with `failed`, or with `unread` if its reader, such as `head`, has ended. */
-function watchPrinting({ failed, unread }: { failed: number; unread: number }): void {
+/**
+ * Ends the process when standard output fails: with `failed`, or with `unread` if its reader, such as `head`, has ended. Without `unread`,
+ * the command goes on then.
+ */
+function watchPrinting({ failed, unread }: { failed: number; unread: number | undefined }): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(unread);
+    if (error.code === 'EPIPE') return unread === undefined ? undefined : process.exit(unread);
     report(`Could not write to standard output: ${fileReason(error)}`);
     process.exit(failed);
   });

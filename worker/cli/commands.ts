@@ -30,8 +30,11 @@ export interface CommandEntry {
   failed: number;
   /** The exit code of wrong usage. */
   wrongUsage: number;
-  /** The exit code if the reader of standard output, such as `head`, has ended; not 0 if 0 is a statement about the image. */
-  unread: number;
+  /**
+   * The exit code if the reader of standard output, such as `head`, has ended; not 0 if 0 is a statement about the image. Without one, the
+   * command goes on: it has more to do than to print.
+   */
+  unread: number | undefined;
   /** Whether it decodes the disk: workers are started for it while the files are opened. */
   decodes: boolean;
   /** Arguments after `decant`, and what they do. */
@@ -164,6 +167,7 @@ export const COMMANDS = {
   },
   convert: {
     ...USUAL,
+    unread: undefined,
     exitCodes: {
       ...USUAL.exitCodes,
       [EXIT_DAMAGED]: 'converted with losses (--salvage), or with a checksum that does not match',
