@@ -95,7 +95,7 @@ for (const [options, expected] of [
   ],
   [
     ['-', 'base.qcow2=-'],
-    [2, 'Standard input can have only one password; put the others into files'],
+    [2, 'Standard input is already the password; put the other password into a file'],
   ],
   [
     ['top', 'base.qcow2=none'],

@@ -35,7 +35,8 @@ import {
 import { didYouMean } from './did-you-mean.js';
 import { outputFormat } from './formats.js';
 import { shownInput } from './operands.js';
-import { STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
+import { passwordFile } from './secret-files.js';
+import { type Read, requireOneFromInput, STANDARD_OUTPUT } from './standard-streams.js';
 import { listed } from './wording.js';
 import { noSuchCommand, wrongCommand } from './wrong-command.js';
 
@@ -286,8 +287,19 @@ function imageArguments({ values, positionals }: Parsed, name: CommandName): Ima
   const opening = valuesOf(OPENING, values);
   if (opening.disk === ALL_DISKS && name !== 'digest')
     throw usage(`--disk ${ALL_DISKS} is for convert and digest; ${name} takes one disk`);
-  return { image: localPath(positionals[0]!), opening };
+  const image = localPath(positionals[0]!);
+  requireOneFromInput(readBy(image, opening));
+  return { image, opening };
 }
+
+/** What is read to open `image`, apart from its companions. */
+const readBy = (image: string, { headerFile, passwordFiles }: OpenArguments): Read[] => [
+  ['the image', image],
+  ['the headers', headerFile],
+  ...passwordFiles.map(
+    (argument, at): Read => [at === 0 ? 'the password' : 'the other password', passwordFile(argument).file],
+  ),
+];
 
 /** The values of the options `names`. */
 const othersOf = <Name extends keyof OtherValues>(names: Name[], values: Parsed['values']) =>
@@ -308,8 +320,11 @@ function compareArguments(found: Parsed): CompareArguments {
   const other = localPath(found.positionals[1]!);
   if (all && !others.json) throw usage('--all needs --output=json');
   if (second.secondDisk === ALL_DISKS) throw usage(`--second-disk takes one disk, not ${ALL_DISKS}`);
-  if (image === STANDARD_INPUT && other === STANDARD_INPUT)
-    throw usage('Standard input can be only one of the images; save the other one as a file');
+  requireOneFromInput([
+    ...readBy(image, opening),
+    ['the second image', other],
+    ...second.secondPasswordFiles.map((argument): Read => ['the second password', passwordFile(argument).file]),
+  ]);
   return {
     image,
     opening,
@@ -337,7 +352,7 @@ function secondOpening(
     snapshot,
     passwordFiles,
     headerFile,
-    unpack: opening.unpack && format !== undefined,
+    unpack: false,
   };
 }
 
@@ -421,10 +436,12 @@ function convertArguments(found: Parsed): ConvertArguments {
   if (!isOneRequest && (method !== undefined || noConfirm)) {
     throw usage('--method and --no-confirm need an http or https URL as the output, without --upload');
   }
+  const opening = valuesOf(OPENING, found.values);
+  requireOneFromInput([...readBy(image, opening), ['the headers of the upload', uploadHeaderFile]]);
   return {
     image,
     output,
-    opening: valuesOf(OPENING, found.values),
+    opening,
     ...values,
     format,
     formatOptions,

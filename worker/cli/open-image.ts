@@ -96,27 +96,10 @@ export async function imageOpener(
   opening: OpenArguments,
   { workers, onWaiting, unpacking, signal }: OpenContext,
 ): Promise<OpenDisk> {
-  const {
-    format,
-    companions,
-    snapshot,
-    passwordFiles,
-    headerFile,
-    assumePassword,
-    salvage,
-    forceParent,
-    checkManifest,
-    unpack,
-  } = opening;
+  const { format, companions, snapshot, passwordFiles, assumePassword, salvage, forceParent, checkManifest, unpack } =
+    opening;
   const isInput = path === STANDARD_INPUT;
-  const isHeaders = headerFile === STANDARD_INPUT;
-  if (isInput && isHeaders)
-    throw new DecantError('usage', 'Standard input is already the image; put the headers into a file');
-  const passwords = await imagePasswords(
-    passwordFiles,
-    isInput ? 'the image' : isHeaders ? 'the headers' : undefined,
-    signal,
-  );
+  const passwords = await imagePasswords(passwordFiles, signal);
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
   return async (disk) => {

@@ -88,12 +88,8 @@ export function imageHeaders(opening: HeaderArguments, signal: AbortSignal): Pro
 const passwords = new WeakMap<string[], Promise<PasswordsByName>>();
 
 /** Like {@link readPasswords}, but reads the files of one `list` once: two images may have it, and a file may be a pipe. */
-export function imagePasswords(
-  list: string[],
-  input: string | undefined,
-  signal: AbortSignal,
-): Promise<PasswordsByName> {
-  const found = passwords.get(list) ?? readPasswords(list, input, signal);
+export function imagePasswords(list: string[], signal: AbortSignal): Promise<PasswordsByName> {
+  const found = passwords.get(list) ?? readPasswords(list, signal);
   passwords.set(list, found);
   return found;
 }
@@ -145,15 +141,8 @@ class PasswordsByName {
 export const passwordFile = (argument: string) =>
   namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
 
-/**
- * Reads passwords from the files in `list`: FILE for all layers, NAME=FILE for one. Fails with `usage` if two of them, or one
- * and `input`, are standard input.
- */
-export async function readPasswords(
-  list: string[],
-  input: string | undefined,
-  signal: AbortSignal,
-): Promise<PasswordsByName> {
+/** Reads passwords from the files in `list`: FILE for all layers, NAME=FILE for one. Fails with `usage` if two are for the same layers. */
+export async function readPasswords(list: string[], signal: AbortSignal): Promise<PasswordsByName> {
   const files = new Map<string | undefined, string>();
   for (const argument of list) {
     const { name, file } = passwordFile(argument);
@@ -162,13 +151,6 @@ export async function readPasswords(
       throw usage(`--password-file is given twice for ${layers}`);
     }
     files.set(name, file);
-  }
-  const fromInput = [...files.values()].filter((file) => file === STANDARD_INPUT).length;
-  if (input !== undefined && fromInput > 0) {
-    throw usage(`Standard input is already ${input}; put the password into a file`);
-  }
-  if (fromInput > 1) {
-    throw usage('Standard input can have only one password; put the others into files');
   }
   const byName = new Map<string | undefined, Uint8Array>();
   for (const [name, file] of files) byName.set(name, await readPassword(file, signal));

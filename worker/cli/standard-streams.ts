@@ -16,6 +16,16 @@ export const STANDARD_INPUT = '-';
 
 const STDIN = 0;
 
+/** What a command reads, for people, and the file that it is in. */
+export type Read = readonly [what: string, file: string | undefined];
+
+/** Fails with `usage` if two of `read` are in standard input, which has only one end. */
+export function requireOneFromInput(read: readonly Read[]): void {
+  const [first, second] = read.filter(([, file]) => file === STANDARD_INPUT);
+  if (second === undefined) return;
+  throw new DecantError('usage', `Standard input is already ${first![0]}; put ${second[0]} into a file`);
+}
+
 /**
  * Returns standard input for `open`: for a file or block device at its start a path, for random access; otherwise, and for
  * files such as those in /proc, whose size is 0, a stream. Fails with `usage` for a terminal, and with
