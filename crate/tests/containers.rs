@@ -183,8 +183,8 @@ fn heads_are_read_once() {
             &[(0, head(10_240)), (BLOCK, head(over.len())), (below, head(image.len()))],
         ),
         (tar(&[("a", &raw)]), &[(0, HEAD), (BLOCK, HEAD)]),
-        // Its name identifies it.
-        (tar(&[("disk.raw", &raw)]), &[(0, HEAD), (BLOCK, 0)]),
+        // Its name identifies it, and its content is compared with that.
+        (tar(&[("disk.raw", &raw)]), &[(0, HEAD), (BLOCK, HEAD)]),
     ];
     for (number, (file, heads)) in cases.iter().enumerate() {
         let source = HeldSource::new(file.clone());
@@ -221,7 +221,7 @@ fn companions_in_containers() {
             Some("qcow2"),
             gzip(&base),
             Err((
-                "In 'base': The backing file is a gzip-compressed file, which can only be decoded in order; unpack it first",
+                "In 'base': The backing file is a gzip-compressed file, which can only be decoded in order, but must be read at any position",
                 "; unpack it first",
             )),
         ),

@@ -226,7 +226,7 @@ impl Chain {
         };
         let FileType::Container(container) = found.file_type else { return Ok(found) };
         let message = format!(
-            "The {} is {}, which can only be decoded in order; unpack it first, since it must be readable at any position",
+            "The {} is {}, which can only be decoded in order, but must be read at any position; unpack it first",
             reference.role, container.label
         );
         Err(not_read_in_order(message, Some(container.name)).within(found.place))
