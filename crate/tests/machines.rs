@@ -621,6 +621,7 @@ fn archives_in_order() {
     let (one, two) = (signed(1), signed(2));
     let packed = |files: Files<'_>| filter("gzip", &["-cn1"], &tar_of(&files));
     let of = |name: &str, size: usize| ovf(&[("1", name, &format!("capacity='{size}'"))]);
+    let flat = b"# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\nRW 4096 FLAT \"a-flat.vmdk\" 0\n".to_vec();
     // (what, files, whether the capacity differs, or the code)
     let rows: Vec<(&str, Files<'_>, Result<bool, &str>)> = vec![
         ("before", vec![("m.ovf", of("a.img", one.len())), ("a.img", one.clone())], Ok(false)),
@@ -634,6 +635,7 @@ fn archives_in_order() {
             vec![("m.ovf", ovf(&[("1", "a.img", ""), ("2", "b.img", "")])), ("a.img", one.clone()), ("b.img", two)],
             Err("needs-spool"),
         ),
+        ("an extent before its descriptor", vec![("a-flat.vmdk", one.clone()), ("a.vmdk", flat)], Err("needs-spool")),
     ];
     for (what, files, expected) in rows {
         let converted = Case::new(packed(files)).convert(Answers::InOrder, Abilities::default(), 64 << 10);

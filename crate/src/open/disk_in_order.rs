@@ -57,6 +57,13 @@ impl ArchiveFile {
             }
     }
 
+    /// Whether it is the data of a VMDK whose descriptor is another file: it looks raw, but not by its name.
+    fn is_extent(&self) -> bool {
+        let head = &self.start[..self.start.len().min(HEAD as usize)];
+        self.name.to_ascii_lowercase().ends_with(".vmdk")
+            && matches!(identify_start(head, Some(&self.name)), FileType::Unknown)
+    }
+
     fn is_small(&self) -> bool {
         self.size <= REACH
     }
@@ -113,7 +120,7 @@ impl DiskInOrder {
                 0 => file.stands_out(),
                 _ => self.machines.names_only(&file.name),
             };
-            if is_piece(&file.name) || (!stands_out && !is_first && !file.is_small()) {
+            if is_piece(&file.name) || file.is_extent() || (!stands_out && !is_first && !file.is_small()) {
                 return Ok(false);
             }
             if stands_out || !file.is_small() {
