@@ -232,7 +232,11 @@ fn which_member_is_the_image() {
         ),
         ("nothing", vec![member("./", b'5', b"")], Err(&["holds no file"])),
         ("a raw disk beside a text", vec![file("a", b"text"), file("b", &raw)], Ok("b")),
-        ("no image", vec![file("a", b"text"), file("b", b"text")], Err(&["files in no disk image format", "'a', 'b'"])),
+        (
+            "no image",
+            vec![file("a", b"text"), file("b", b"text")],
+            Err(&["No file in the tar archive is in a disk image format", "'a', 'b'"]),
+        ),
         ("two images", vec![file("a", &qcow2), file("b\u{202e}", &qcow2)], Err(&["2 disk images", "'a', 'b\\u202e'"])),
         ("many", vec![file("disk.raw", &raw); 7], Err(&["7 disk images", "and others"])),
         ("an empty one", vec![file("disk.raw", b"")], Err(&["The file is empty"])),
