@@ -26,7 +26,7 @@ test('disks of an archive are chosen, and converted one after the other', async 
   await expect(boxes.nth(2)).toHaveAccessibleName(/^system\.qcow2/);
   for (const box of await boxes.all()) await expect(box).toBeChecked();
   // Only the first file has a stated size.
-  await expect(boxes.nth(2)).toHaveAccessibleName(/, qcow2, a disk of 1 MB$/);
+  await expect(boxes.nth(2)).toHaveAccessibleName(/, qcow2, a disk of 1\sMB$/);
   await expect(boxes.nth(0)).toHaveAccessibleName(/, qcow2$/);
   await look(page, testInfo, 'disks');
   for (const box of await boxes.all()) await box.press(' ');

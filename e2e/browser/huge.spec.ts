@@ -23,7 +23,7 @@ test('a way can be chosen while the map is still read', async ({ page }, testInf
   // Chosen by the person, it can be converted at once.
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
   await page.clock.fastForward(2000);
-  await expect(page.getByText(/^In a folder, the browser would check all 9 PB at the end/)).toBeVisible();
+  await expect(page.getByText(/^In a folder, the browser would check all 9\sPB at the end/)).toBeVisible();
   await page.getByRole('radio', { name: 'To a folder you pick' }).click();
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).not.toHaveAttribute('aria-disabled');
   await expect(page.getByText(/^Takes at least .*, the size of its data\. At the end, the browser/)).toBeVisible();

@@ -67,25 +67,30 @@ test('each warning that appears is announced once', async ({ page }, testInfo) =
     for (const [at, text] of (await announced(page)).entries()) expect(text).toMatch(texts[at]!);
   };
   await output.selectOption('vpc');
-  await said(/^512 bytes of zeros are added at the end/);
+  await said(/^512\sbytes of zeros are added at the end/);
   await name.fill('a/b.vhd');
-  await said(/^512 bytes/, /^A file name cannot contain \//);
+  await said(/^512\sbytes/, /^A file name cannot contain \//);
   await name.pressSequentially('c/d');
   await convert.click();
   await expect(name).toBeFocused();
-  await said(/^512 bytes/, /^A file name cannot contain \//);
+  await said(/^512\sbytes/, /^A file name cannot contain \//);
   // With the focus, its description is read.
   await name.fill('');
   await convert.click();
   await expect(name).toBeFocused();
   await expect(name).toHaveAccessibleDescription('Enter a file name.');
-  await said(/^512 bytes/, /^A file name cannot contain \//);
+  await said(/^512\sbytes/, /^A file name cannot contain \//);
   await name.fill('mine.vhd');
   await page.getByLabel('State of the disk').selectOption({ index: 1 });
   // The image is opened again.
-  await said(/^512 bytes/, /^A file name cannot contain \//, /^512 bytes/);
+  await said(/^512\sbytes/, /^A file name cannot contain \//, /^512\sbytes/);
   await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
-  await said(/^512 bytes/, /^A file name cannot contain \//, /^512 bytes/, /^Removed from the queue: states\.qcow2\.$/);
+  await said(
+    /^512\sbytes/,
+    /^A file name cannot contain \//,
+    /^512\sbytes/,
+    /^Removed from the queue: states\.qcow2\.$/,
+  );
   await audit(page);
 });
 

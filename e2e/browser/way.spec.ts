@@ -114,7 +114,7 @@ test('what cannot be converted for a place says why', { tag: '@full' }, async ({
   await open(page);
   await choose(page, images.states());
   await expect(place(page, 'Azure')).toBeDisabled();
-  const why = page.getByText(/^Azure: .*at least 21 MB/);
+  const why = page.getByText(/^Azure: .*at least 21\sMB/);
   await expect(why).toBeVisible();
   await expect(why).not.toContainText('https:');
   await expect(why.getByRole('link')).toHaveAttribute('href', /^https:\/\/learn\.microsoft\.com\/.*uploadsizebytes$/);

@@ -63,7 +63,7 @@ interface MadeFile {
 
 /** The size of a disk as in a file name: "21GB"; empty if it is not known. */
 export const sizeInName = (bytes: number | undefined): string =>
-  bytes === undefined ? '' : sizeText(bytes).replace(' ', '');
+  bytes === undefined ? '' : sizeText(bytes).replace(/\s/, '');
 
 /**
  * Suggests a name with `extension` for the disk in the image file `name`: the plain one, or if it is among `sources`, one that

@@ -139,8 +139,8 @@ const isDone = { ...RESULT, lostBytes: 512, lostRanges: 1 };
 test.each([
   ['an error', undefined, false, isFull, 'failed', `The disk is full. ${english.nothingLeft}`, undefined],
   ['a cancel', undefined, true, undefined, 'failed', `${english.cancelled} ${english.nothingLeft}`, undefined],
-  ['a late cancel', there, true, RESULT, 'done', 'saved as disk.raw in picked, 5 MB', [english.wasTooLate]],
-  ['losses', undefined, false, isDone, 'done', `saved as disk.raw in picked, 5 MB. ${english.lost(512, 1)}`, []],
+  ['a late cancel', there, true, RESULT, 'done', 'saved as disk.raw in picked, 5\u00a0MB', [english.wasTooLate]],
+  ['losses', undefined, false, isDone, 'done', `saved as disk.raw in picked, 5\u00a0MB. ${english.lost(512, 1)}`, []],
 ] as const)('the card shows the end: %s', async (_, before, cancels, end, status, outcome, notices) => {
   await open({ close: closed });
   if (before) entries['disk.raw'] = fileHandle(before);

@@ -133,7 +133,7 @@ test('images of one name become files of several names', async () => {
   await soon(() => expect(session.overall).toMatchObject({ done: 3 }));
   const outcomes = session.queue.items.map(({ outcome }) => outcome);
   expect(outcomes.toSorted()).toEqual(
-    ['saved as disk-1.raw, 5 MB', 'saved as Disk-2.raw, 5 MB', 'saved as disk.raw, 5 MB'].toSorted(),
+    ['saved as disk-1.raw, 5\u00a0MB', 'saved as Disk-2.raw, 5\u00a0MB', 'saved as disk.raw, 5\u00a0MB'].toSorted(),
   );
 });
 

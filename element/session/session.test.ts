@@ -39,8 +39,8 @@ test('several images are converted one after the other, each with its result', a
   });
   expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 done', 'c.qcow2 failed']);
   expect(session.queue.items.map(({ outcome }) => outcome)).toEqual([
-    'saved as a.raw, 5 MB',
-    'saved as b.raw, 5 MB',
+    'saved as a.raw, 5\u00a0MB',
+    'saved as b.raw, 5\u00a0MB',
     'The image is truncated.',
   ]);
   expect(emitted.map(([type]) => type)).toEqual([

@@ -153,7 +153,7 @@ test('all disks are opened once, and converted in their order', async () => {
   };
   await give({ map: data }, { map: data }, { map: data });
   session.openNext(session.queue.waiting[0]!.id);
-  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk (2 KB)' }));
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk (2\u00a0KB)' }));
   session.chooser.rename('typed.ova');
   expect(session.joinable).toBe(3);
   events = [];
@@ -202,11 +202,11 @@ test('a password is asked for once, and the disks that are open stay open', asyn
   // Nor is it asked for when each disk is opened alone.
   session.separateDisks();
   await soon(() =>
-    expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk (1 KB)', name: 'vm-disk1.ova' }),
+    expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk (1\u00a0KB)', name: 'vm-disk1.ova' }),
   );
   expect(rows()).toEqual(['vm.tar current', 'vm.tar waiting', 'vm.tar waiting']);
   session.openNext();
-  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk (2 KB)' }));
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk (2\u00a0KB)' }));
 });
 
 test('disks that share a password ask for it once', async () => {
@@ -246,12 +246,12 @@ test('a disk that cannot be opened, or whose password is not known, can be left 
   session.joinDisks();
   await step('failed');
   session.separateDisks();
-  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk (1 KB)' }));
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk (1\u00a0KB)' }));
   session.remove(session.queue.items[1]!.id);
   session.joinDisks();
   await step('needs');
   session.separateDisks();
-  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk (1 KB)' }));
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 1.vmdk (1\u00a0KB)' }));
   session.remove(session.queue.items[1]!.id);
   expect(session.joinable).toBe(2);
   session.joinDisks();
@@ -281,7 +281,7 @@ test('disks that wait for another image are opened together again', async () => 
   session.take([inputNamed('z.qcow2')]);
   await soon(() => expect(rows()).toEqual(['vm.tar waiting', 'z.qcow2 current', 'vm.tar waiting']));
   session.openNext(session.queue.items[2]!.id);
-  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk (2 KB)' }));
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', label: 'vm.tar: 2.vmdk (2\u00a0KB)' }));
   session.joinDisks();
   await together();
   expect(rows()).toEqual(['vm.tar current', 'z.qcow2 waiting']);

@@ -222,18 +222,18 @@ test('a server that keeps the opening waiting is announced once, and its end', (
 
 const server = { host: 'example.org', attempt: 1 };
 test.each([
-  ['while it converts', {}, ['25%', 'about 9 s left', '100 MB/s of data']],
+  ['while it converts', {}, ['25%', 'about 9\u00a0s left', '100\u00a0MB/s of data']],
   ['at the beginning', { share: 0, secondsLeft: undefined, speed: undefined }, ['', '', '']],
   ['while nothing moves', { stalled: 30, secondsLeft: undefined, speed: undefined }, ['25%', '', '']],
   [
     'while a file is read back',
     { phase: 'verifying', target: target('folder') },
-    ['25%', 'about 9 s left', '100 MB/s of data'],
+    ['25%', 'about 9\u00a0s left', '100\u00a0MB/s of data'],
   ],
   [
     'while a download is completed',
     { phase: 'finishing', secondsLeft: undefined },
-    ['25%', 'nearly done', '100 MB/s of data'],
+    ['25%', 'nearly done', '100\u00a0MB/s of data'],
   ],
   ['while the browser checks a file in a folder', { phase: 'finishing', target: target('folder') }, ['', '', '']],
   ['while the browser checks a file of the dialog', { phase: 'finishing', target: target('dialog') }, ['', '', '']],

@@ -7,27 +7,27 @@ const { exactSize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', 
 const german = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
 
 for (const [seconds, text] of [
-  [0, '1 s'],
-  [59.4, '59 s'],
-  [59.6, '1 min'],
-  [62, '1 min'],
-  [80, '1 min 20 s'],
-  [9 * 60 + 58, '10 min'],
-  [3599, '59 min'],
-  [3600, '1 h 0 min'],
-  [48 * 3600 - 1, '47 h 59 min'],
-  [48 * 3600, '2 days'],
-  [43_156 * 3600, '1798 days'],
+  [0, '1\u00a0s'],
+  [59.4, '59\u00a0s'],
+  [59.6, '1\u00a0min'],
+  [62, '1\u00a0min'],
+  [80, '1\u00a0min 20\u00a0s'],
+  [9 * 60 + 58, '10\u00a0min'],
+  [3599, '59\u00a0min'],
+  [3600, '1\u00a0h 0\u00a0min'],
+  [48 * 3600 - 1, '47\u00a0h 59\u00a0min'],
+  [48 * 3600, '2\u00a0days'],
+  [43_156 * 3600, '1798\u00a0days'],
 ] as const) {
   test(`a time of ${seconds} s is '${text}'`, () => expect(duration(seconds)).toBe(text));
 }
 
 for (const [bytes, rounded, exact] of [
-  [512, '512 bytes', '512 bytes'],
-  [65_536, '65.5 KB', '65,536 bytes'],
-  [2 ** 21, '2.1 MB', '2,097,152 bytes'],
-  [2 ** 30, '1.1 GB', '1,073,741,824 bytes'],
-  [2 ** 53, '9 PB', '9,007,199,254,740,992 bytes'],
+  [512, '512\u00a0bytes', '512\u00a0bytes'],
+  [65_536, '65.5\u00a0KB', '65,536\u00a0bytes'],
+  [2 ** 21, '2.1\u00a0MB', '2,097,152\u00a0bytes'],
+  [2 ** 30, '1.1\u00a0GB', '1,073,741,824\u00a0bytes'],
+  [2 ** 53, '9\u00a0PB', '9,007,199,254,740,992\u00a0bytes'],
 ] as const) {
   test(`a size of ${bytes} bytes is '${rounded}'`, () => {
     expect(size(bytes)).toBe(rounded);

@@ -39,6 +39,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
   // Made once, before there is a size to show: the first one takes milliseconds.
   const [two, three] = [formatOf(2), formatOf(3)];
 
+  // A number and its unit stay in one line.
   /** Formats bytes in decimal units, as file managers do: "3.5 GB". */
   function size(bytes: number): string {
     const units = [bytesName, 'KB', 'MB', 'GB', 'TB', 'PB'];
@@ -47,7 +48,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
       value /= 1000;
       unit += 1;
     }
-    return `${(value < 10 ? two : three).format(value)} ${units[unit]}`;
+    return `${(value < 10 ? two : three).format(value)}\u00a0${units[unit]}`;
   }
 
   /** Formats a number of bytes in GB, without the unit, and rounds it up: a disk of that size is not smaller. */
@@ -59,17 +60,19 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
     }).format(bytes / 1e9);
 
   /** Formats a number of bytes exactly: "65,536 bytes". For sizes that others must be a multiple of. */
-  const exactSize = (bytes: number): string => `${new Intl.NumberFormat(language).format(bytes)} ${bytesName}`;
+  const exactSize = (bytes: number): string => `${new Intl.NumberFormat(language).format(bytes)}\u00a0${bytesName}`;
 
   /** Formats a rounded time: "4 s", "1 min 20 s", "2 h 5 min", "3 days". */
   function duration(seconds: number): string {
     const whole = Math.max(1, Math.round(seconds));
-    if (whole < 60) return `${whole} s`;
+    if (whole < 60) return `${whole}\u00a0s`;
     const minutes = Math.floor(whole / 60);
-    if (minutes >= 2 * DAY) return `${Math.round(minutes / DAY)} ${days}`;
-    if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    if (minutes >= 2 * DAY) return `${Math.round(minutes / DAY)}\u00a0${days}`;
+    if (minutes >= 60) return `${Math.floor(minutes / 60)}\u00a0h ${minutes % 60}\u00a0min`;
     const rest = minutes < 10 ? Math.round((whole % 60) / 5) * 5 : 0;
-    return rest > 0 && rest < 60 ? `${minutes} min ${rest} s` : `${rest === 60 ? minutes + 1 : minutes} min`;
+    return rest > 0 && rest < 60
+      ? `${minutes}\u00a0min ${rest}\u00a0s`
+      : `${rest === 60 ? minutes + 1 : minutes}\u00a0min`;
   }
 
   return { size, exactSize, gigabytes, duration };

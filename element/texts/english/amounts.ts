@@ -42,7 +42,7 @@ export const timeValue = (seconds: number): string => (seconds < 1 ? 'less than 
 export const checking = (bytes: number): string => {
   const { from, to, unit } = checkTime(bytes);
   if (from === to) return roughly(0);
-  return `${from} to ${to} ${unit}`;
+  return `${from} to ${to}\u00a0${unit}`;
 };
 
 /** The beginning of a sentence: the private storage has less room than the disk needs. */

@@ -235,7 +235,7 @@ export const english: AllTexts = {
     `The disk in ${shownText(name)} has ${size(bytes)}, the disk in ${shownText(above)} has ${size(aboveBytes)}. Zeros fill the difference, which is right only if ${shownText(above)} was enlarged.`,
   shortDataFile: (name, bytes, disk) => `${shownText(name)} has ${size(bytes)}, the disk ${size(disk)}.`,
   notRaw: (name, format, above) => `${shownText(name)} is ${format}, but ${shownText(above)} expects a raw disk.`,
-  noDisk: (name) => `${shownText(name)} is probably not a disk: its size is not a multiple of 512 bytes.`,
+  noDisk: (name) => `${shownText(name)} is probably not a disk: its size is not a multiple of 512\u00a0bytes.`,
   guessedRaw: (name) => `${shownText(name)} has no known format. It would be read as a raw disk.`,
   passwordOf: (name) => `Password for ${shownText(name)}`,
   passwordHint: 'It stays in this tab.',
@@ -249,7 +249,7 @@ export const english: AllTexts = {
   lostList: 'Lost parts of the disk',
   lostMore: (ranges) => `and ${ranges} more`,
   lostRange: ({ disk, offset, length, message }) =>
-    `${disk === undefined ? '' : `Disk ${disk}, `}${length} bytes at ${offset}: ${message}`,
+    `${disk === undefined ? '' : `Disk ${disk}, `}${length}\u00a0bytes at ${offset}: ${message}`,
 
   unknownCost: 'Its size is known only at the end.',
   compressedCost: 'Compressed; the size depends on the data.',
@@ -287,7 +287,7 @@ export const english: AllTexts = {
   controlInName: 'A file name cannot contain control characters.',
   nameEnd: 'A file name cannot end with a dot or a space.',
   longName: (bytes, most) =>
-    `The name is ${bytes} bytes long, but at most ${most} are allowed. Accented letters count as two or more.`,
+    `The name is ${bytes}\u00a0bytes long, but at most ${most} are allowed. Accented letters count as two or more.`,
   folderOfName: 'That folder contains a folder of this name. Choose another name.',
   nameRefused: 'The browser refuses this name. Choose another.',
   nameMade: 'This queue has already made a file with this name. Choose another name.',

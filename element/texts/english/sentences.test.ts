@@ -38,7 +38,7 @@ test.each<[string, Fields, string]>([
   [
     'truncated',
     { offset: 196_608, size: 20_000 },
-    'The image is cut off: its file ends too early, after 20 KB. Download or copy it again.',
+    'The image is cut off: its file ends too early, after 20\u00a0KB. Download or copy it again.',
   ],
   ['truncated', {}, 'The image is cut off: its file ends too early. Download or copy it again.'],
   ['corrupt', { offset: 20 }, 'The image is damaged, at byte 20 of its file. Download or copy it again.'],
@@ -51,9 +51,17 @@ test.each<[string, Fields, string]>([
   ['state-format', { format: 'raw' }, 'Its format is not known.'],
   ['state-format', { format: 'raw', file: 'base.img' }, 'base.img: Its format is not known.'],
   ['out-of-memory', { disk: 'a.vmdk' }, 'a.vmdk: There was not enough memory. Close other tabs and programs.'],
-  ['place-limit', { of: 'disk', size: 6e12, max: 4e12 }, 'The disk has 6 TB, but this place accepts at most 4 TB.'],
-  ['place-limit', { of: 'file', size: 1e6, min: 4e6 }, 'The file has 1 MB, but this place accepts at least 4 MB.'],
-  ['vhd-too-large', { size: 6e12 }, 'A VHD holds at most 2.2 TB, and this disk is larger. Choose another format.'],
+  [
+    'place-limit',
+    { of: 'disk', size: 6e12, max: 4e12 },
+    'The disk has 6\u00a0TB, but this place accepts at most 4\u00a0TB.',
+  ],
+  [
+    'place-limit',
+    { of: 'file', size: 1e6, min: 4e6 },
+    'The file has 1\u00a0MB, but this place accepts at least 4\u00a0MB.',
+  ],
+  ['vhd-too-large', { size: 6e12 }, 'A VHD holds at most 2.2\u00a0TB, and this disk is larger. Choose another format.'],
 ])('%s with %j', (code, fields, expected) => {
   expect(failure(code, fields)).toBe(expected);
 });
@@ -72,6 +80,6 @@ test.each<[string, string, Fields]>([
 test('a notice about one of several disks names it', () => {
   const fields = { added: 1536, unit: 1 << 20, disk: 'a.vmdk' };
   expect(english.notice({ code: 'disk-grows', fields, message })).toBe(
-    'a.vmdk: 1.5 KB of zeros are added at the end, to a multiple of 1,048,576 bytes.',
+    'a.vmdk: 1.5\u00a0KB of zeros are added at the end, to a multiple of 1,048,576\u00a0bytes.',
   );
 });

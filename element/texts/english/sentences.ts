@@ -31,7 +31,7 @@ export function englishErrors({ size }: Units): Sentences {
     'not-an-image': ofCompanion(() => 'This is not a disk image. Choose another file.'),
     'state-format': 'Its format is not known.',
     'not-a-disk':
-      'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512 bytes. If a disk is packed in it, unpack it first.',
+      'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512\u00a0bytes. If a disk is packed in it, unpack it first.',
     'format-not-read': ({ format }) =>
       format === 'iso'
         ? 'This is an image of a CD or DVD (ISO 9660), not of a disk. Virtual machines can start from it directly.'

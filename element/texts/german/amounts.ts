@@ -33,7 +33,7 @@ export const time = (cost: SaveCost): string =>
 export const checking = (bytes: number): string => {
   const { from, to, unit } = checkTime(bytes);
   if (from === to) return roughly(0);
-  return `${from} bis ${to} ${{ years: 'Jahre', days: 'Tage', hours: 'Stunden', minutes: 'Minuten' }[unit]}`;
+  return `${from} bis ${to}\u00a0${{ years: 'Jahre', days: 'Tage', hours: 'Stunden', minutes: 'Minuten' }[unit]}`;
 };
 
 /** The beginning of a sentence: the private storage has less room than the disk needs. */

@@ -251,7 +251,8 @@ export const german: AllTexts = {
   shortDataFile: (name, bytes, disk) => `${shownText(name)} hat ${size(bytes)}, die Platte ${size(disk)}.`,
   notRaw: (name, format, above) =>
     `${shownText(name)} ist ${format}, aber ${shownText(above)} erwartet eine rohe Platte.`,
-  noDisk: (name) => `${shownText(name)} ist wahrscheinlich keine Platte: die Größe ist kein Vielfaches von 512 Bytes.`,
+  noDisk: (name) =>
+    `${shownText(name)} ist wahrscheinlich keine Platte: die Größe ist kein Vielfaches von 512\u00a0Bytes.`,
   guessedRaw: (name) => `${shownText(name)} hat kein bekanntes Format. Die Datei würde als rohe Platte gelesen.`,
   passwordOf: (name) => `Passwort für ${shownText(name)}`,
   passwordHint: 'Es bleibt in diesem Tab.',
@@ -300,7 +301,8 @@ export const german: AllTexts = {
   badName: (character) => `Ein Dateiname kann ${character} nicht enthalten.`,
   controlInName: 'Ein Dateiname darf keine Steuerzeichen enthalten.',
   nameEnd: 'Ein Dateiname darf nicht mit einem Punkt oder Leerzeichen enden.',
-  longName: (bytes, most) => `Der Name hat ${bytes} Bytes von höchstens ${most}; Umlaute zählen als zwei oder mehr.`,
+  longName: (bytes, most) =>
+    `Der Name hat ${bytes}\u00a0Bytes von höchstens ${most}; Umlaute zählen als zwei oder mehr.`,
   folderOfName: 'Der Ordner enthält einen Ordner dieses Namens. Wählen Sie einen anderen Namen.',
   nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
   nameMade:

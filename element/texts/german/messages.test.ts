@@ -74,7 +74,7 @@ test.each([
   const fields = { host: 'host', status };
   expect(failure({ kind, code: 'http-status', fields, message: ENGLISH })).toBe(text);
   const retrying = { kind, code: 'http-status', fields: { ...fields, retryAfter: 20 }, message: ENGLISH };
-  expect(failure(retrying)).toBe(`${text} Er bittet, 20 s zu warten.`);
+  expect(failure(retrying)).toBe(`${text} Er bittet, 20\u00a0s zu warten.`);
 });
 
 test('a raw disk in a container is not called by the name of the container', () => {
@@ -112,7 +112,9 @@ test('a code without a sentence shows its kind in German and its message in Engl
     `Das Abbild ist beschädigt. Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`,
   );
   expect(notice(unknown)).toBe(`Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`);
-  expect(lostRange({ offset: 5, length: 7, code: 'of-tomorrow', message: ENGLISH })).toBe(`7 Bytes ab 5: ${ENGLISH}`);
+  expect(lostRange({ offset: 5, length: 7, code: 'of-tomorrow', message: ENGLISH })).toBe(
+    `7\u00a0Bytes ab 5: ${ENGLISH}`,
+  );
   const left = { ...unknown, fields: { reason: 'It is full', left: 'a part is left' } };
   expect(failure({ kind: 'target', ...left })).toContain('It is full.');
 });
@@ -139,6 +141,6 @@ test('one of several disks is named', () => {
   const grows = { code: 'disk-grows', fields: { ...fields, added: 1, unit: 512 }, message: ENGLISH };
   expect(notice(grows)).toMatch(/^vm\.tar: b\.qcow2: Am Ende/);
   expect(lostRange({ disk: 2, offset: 5, length: 7, code: 'of-tomorrow', message: ENGLISH })).toBe(
-    `Platte 2, 7 Bytes ab 5: ${ENGLISH}`,
+    `Platte 2, 7\u00a0Bytes ab 5: ${ENGLISH}`,
   );
 });

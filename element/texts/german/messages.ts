@@ -43,7 +43,7 @@ export function germanMessages(units: Units) {
   };
 
   const lostRange = ({ disk, offset, length, code, message }: LostRange): string =>
-    `${disk === undefined ? '' : `Platte ${disk}, `}${length} Bytes ab ${offset}: ${found(germanDamage, code, {}) ?? message}`;
+    `${disk === undefined ? '' : `Platte ${disk}, `}${length}\u00a0Bytes ab ${offset}: ${found(germanDamage, code, {}) ?? message}`;
 
   return { failure, notice, lostRange };
 }

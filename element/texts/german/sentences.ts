@@ -144,7 +144,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       `Die Platte hat nicht die ${bytes(expected, size)}, die ihr Container nennt oder die vorher gezählt wurden. Entpacken Sie das Abbild zuerst.`,
     'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
     'not-a-disk':
-      'Der Inhalt ist in keinem Format, das Decant kennt, und sieht nicht wie eine rohe Platte aus: er hat weder eine Partitionstabelle noch ein bekanntes Dateisystem, und seine Größe ist kein Vielfaches von 512 Bytes. Ist er eine rohe Platte, entpacken Sie ihn zuerst.',
+      'Der Inhalt ist in keinem Format, das Decant kennt, und sieht nicht wie eine rohe Platte aus: er hat weder eine Partitionstabelle noch ein bekanntes Dateisystem, und seine Größe ist kein Vielfaches von 512\u00a0Bytes. Ist er eine rohe Platte, entpacken Sie ihn zuerst.',
     'not-an-image': ({ format }) => {
       const [known, advice = INSTEAD] = knownIn(STRANGERS, format) ?? [`etwas anderes (${name(format)})`];
       return `Das ist kein Festplattenabbild, sondern ${known}. ${advice}`;
