@@ -15,7 +15,7 @@ import { placeLane, showTip } from './picture/picture-view.js';
 import { backgroundNews, backgroundView } from './queue/background-view.js';
 import type { Item } from './queue/queue.js';
 import { queueView } from './queue/queue-view.js';
-import { convertingView, doneView, itemResultView } from './saving/conversion-views.js';
+import { convertingView, doneView, itemResultView, queueCommands } from './saving/conversion-views.js';
 import { digestNews } from './saving/digest.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
@@ -93,7 +93,13 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   /** The step that was shown last. */
   #step: State['step'] = 'empty';
   #title: string | undefined;
+  /** The height below which the card does not go, in CSS pixels. */
+  #leastHeight = 0;
+  #width = 0;
   readonly #resized = new ResizeObserver(() => {
+    if (this.#width !== this.clientWidth) this.#leastHeight = 0;
+    this.#width = this.clientWidth;
+    this.#holdHeight();
     fitHeading(this.renderRoot as ShadowRoot);
     this.#paintPicture();
   });
@@ -210,11 +216,23 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#announced.show(this.renderRoot.querySelector('#announced')!);
     fitHeading(this.renderRoot as ShadowRoot);
     this.#paintPicture();
+    this.#holdHeight();
     this.#showStep();
     this.#notifyEnd();
     const { state, links } = this.#session;
     this.#focus.follow(this.renderRoot as ShadowRoot, state, links.problem);
     this.#reportTitle();
+  }
+
+  /** From a conversion to its result, the card becomes no lower: what is below it stays where it is. */
+  #holdHeight(): void {
+    const card = this.renderRoot.querySelector<HTMLElement>('.card');
+    if (!card) return;
+    const { state, isContinuing } = this.#session;
+    const isAtWork = state.step === 'converting' || isContinuing;
+    if (!isAtWork && state.step !== 'done' && state.step !== 'failed') this.#leastHeight = 0;
+    card.style.minHeight = this.#leastHeight > 0 ? `${this.#leastHeight}px` : '';
+    if (isAtWork) this.#leastHeight = card.offsetHeight;
   }
 
   /** Notifies the person when the last conversion has ended, or one needs an answer, until the person continues. */
@@ -271,6 +289,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { step } = this.#session.state;
     if (step === this.#step) return;
     this.#step = step;
+    // A conversion is less high than its choices: what comes into the window below it would move at its end.
+    if (this.wholeWindow && step === 'converting') this.scrollIntoView();
     if (this.#session.isContinuing || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     for (const part of this.renderRoot.querySelectorAll('.head, .below, .drop'))
       part.animate({ opacity: [0, 1] }, { duration: STEP_TIME, easing: 'ease-out' });
@@ -291,17 +311,21 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const resultOf = (item: Item) => itemResultView(item, session.queue, state, session);
     return html`
       <div class="element">
-        <slot name="header">
-          <header class="more">
-            <h1>${texts.title}</h1>
-            <p>${texts.tagline} ${this.#isForPage || this.wholeWindow ? nothing : texts.nothingUploaded}</p>
-          </header>
-        </slot>
-        <section class=${state.step === 'empty' ? 'card first' : 'card'} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
+        <div class="top">
+          <slot name="header">
+            <header class="more">
+              <h1>${texts.title}</h1>
+              <p>${texts.tagline} ${this.#isForPage || this.wholeWindow ? nothing : texts.nothingUploaded}</p>
+            </header>
+          </slot>
+          ${this.wholeWindow ? this.#helpView() : nothing}
+        </div>
+        <section class=${this.#cardClass} part="card" @pointermove=${this.#pointAt} @pointerdown=${this.#pointAt} @pointerout=${this.#pointAt}>${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
         ${backgroundView(session.queue, session, resultOf)}
         ${session.queue.isShown ? queueView(session.queue, session, resultOf) : nothing}
-        ${this.#helpView(state)}
+        ${queueCommands(state, session)}
+        ${state.step === 'empty' && !this.wholeWindow ? this.#helpView() : nothing}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
       </div>
@@ -369,10 +393,15 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     `;
   }
 
+  get #cardClass(): string {
+    const { state, isContinuing } = this.#session;
+    if (state.step === 'empty') return 'card first';
+    return state.step === 'opening' && !isContinuing ? 'card opening' : 'card';
+  }
+
   /** What protects the person's data: in each step on the page of Decant, and on the first screen elsewhere. */
-  #helpView({ step }: State): TemplateResult | typeof nothing {
+  #helpView(): TemplateResult {
     const { texts } = this.#session;
-    if (step !== 'empty' && !this.wholeWindow) return nothing;
     const [style, summary] = this.wholeWindow ? ['badge', texts.badge] : ['', texts.proof];
     const help = html`<details class=${`help quiet more ${style}`}><summary>${summary.split(' · ').map((text, at) => html`${at > 0 ? html`<i>·</i>` : nothing}<span>${text}</span>`)}</summary>${texts.checkUploads}</details>`;
     return html`<slot name="help">${this.#isForPage ? nothing : help}</slot>`;

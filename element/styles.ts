@@ -164,10 +164,11 @@ export const styles = css`
   .drop details { max-width: 44em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }
   .drop summary { min-height: 2em; text-align: center; }
   .help { margin: calc(var(--decant-space) * 0.75) 0 0; text-align: center; font-size: var(--decant-size-small); }
+  .badge { margin: 0 0 var(--decant-space); }
   .badge span { white-space: nowrap; }
   .badge i { margin-inline: calc(var(--decant-space) * 0.4); font-style: normal; }
-  .badge[open] summary { margin-bottom: calc(var(--decant-space) * 0.25); }
-  .badge summary { display: inline-block; min-height: 0; padding: calc(var(--decant-space) * 0.25) var(--decant-space); border: 1px solid var(--decant-line); border-radius: var(--decant-radius); background: var(--decant-card); text-wrap: balance; }
+  .badge[open] summary { margin-bottom: calc(var(--decant-space) * 0.5); }
+  .badge summary { display: inline-block; min-height: 0; padding: calc(var(--decant-space) * 0.25) var(--decant-space); line-height: var(--decant-line-height-heading); border: 1px solid var(--decant-line); border-radius: var(--decant-radius); background: var(--decant-card); text-wrap: balance; }
   .picture { margin: 0; }
   .below { padding-top: var(--decant-space); }
   .below > :first-child { margin-top: 0; }
@@ -276,11 +277,13 @@ export const styles = css`
   .next .actions { margin-block: calc(var(--decant-space) * 0.5); }
   .narrow span { color: transparent; }
   .queue { margin-top: calc(var(--decant-space) * 1.5); }
+  /* The card becomes higher with the choices: until then, what it would move is not seen. */
+  :host([whole-window]) .opening ~ :is(.queue, .news) { visibility: hidden; }
   details + .actions { margin-top: 0; }
   .queue .link { padding-inline: 0; }
   .queue h2 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
   .queue :is(ol, ul) { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
-  .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: 3em; padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
+  .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: calc(var(--decant-control) * 1.35); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
   .queue li[aria-current] .name { font-weight: var(--decant-weight); }
   .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
   .queue li:has(> .bad) { display: grid; grid-template-columns: 1fr auto; }
@@ -313,6 +316,13 @@ export const styles = css`
     label.tile { align-content: start; }
     .tile .icon { grid-row: auto; margin-bottom: calc(var(--decant-space) * 0.25); margin-inline-start: calc(var(--decant-space) * -0.2); }
   }
+  /* The badge is in the row of the title. */
+  @container decant (min-width: 50em) {
+    .top:has(header):has(.badge) { display: grid; }
+    .top:has(.badge) header, .top:has(header) .badge { grid-area: 1 / 1; }
+    header { justify-self: start; }
+    .badge { margin-top: calc(var(--decant-space) * 0.25); text-align: end; }
+  }
   @media (forced-colors: active) {
     .tile:has(:checked) { border-width: 3px; }
     .edge { height: 8px; border: 1px solid CanvasText; background: Canvas; forced-color-adjust: none; }
@@ -327,7 +337,7 @@ export const styles = css`
     .head { min-height: calc(var(--decant-size) * 1.4667 * 2.6); }
     .numbers { min-height: calc(var(--decant-line-height) * 2em + var(--decant-space) * 0.25); }
     .numbers span:last-child { flex-basis: 100%; }
-    .made p:has(button) { min-height: calc(var(--decant-line-height) * 2em); }
+    p.made:not([id]), .made p:has(button) { min-height: calc(var(--decant-line-height) * 2em); }
     .with-button button { flex: 1 0 auto; }
     .badge i { display: none; }
     .badge summary { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 var(--decant-space); margin-inline: auto; }

@@ -105,7 +105,6 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
     ${overallView(overall, texts)}
     ${saving ? html`<p class="quiet" id="saving">${saving}</p>` : nothing}
     ${state.tooLate ? noticeView(texts.wasTooLate) : nothing}
-    ${hasScript(state, overall) ? commandsView(state, controls) : nothing}
   `;
   const body = html`
     ${overall ? last : single}
@@ -157,9 +156,15 @@ function factsView(state: Step<'done'>, texts: AllTexts): TemplateResult {
   ]);
 }
 
-/** Whether the commands of `state` are shown above the list: those of the last result of a queue only if they are for all results. */
+/** Whether the commands of `state` are shown outside of the list: those of the last result of a queue only if they are for all results. */
 const hasScript = ({ made }: Step<'done'>, overall: Overall | undefined): boolean =>
   !overall || made.length === overall.done;
+
+/** The commands for all results of a queue: below its list, which they do not move. */
+export const queueCommands = (state: State, controls: Controls) =>
+  state.step === 'done' && controls.overall && hasScript(state, controls.overall)
+    ? commandsView(state, controls)
+    : nothing;
 
 /** The result of an item in the list of the queue, folded. `shown` is the step that is shown, which may have the SHA-256 of the file. */
 export function itemResultView(
@@ -180,8 +185,8 @@ export function itemResultView(
     isCopyGone: true,
   };
   const state = isLast ? shown : kept;
-  const isAbove = shown.step === 'done' && hasScript(shown, controls.overall) && shown.made.includes(made.disk);
-  const commands = isAbove ? nothing : commandsView(state, controls);
+  const isOutside = shown.step === 'done' && hasScript(shown, controls.overall) && shown.made.includes(made.disk);
+  const commands = isOutside ? nothing : commandsView(state, controls);
   const summary = commands === nothing ? texts.details : texts.queued.commands;
   return html`
     <details class="result more">

@@ -1,0 +1,111 @@
+// What is shown stays where it is over a whole conversion, as Chromium measures it: what moves after a click or a key does not count.
+
+import { expect, type Page, test } from '../support/browser.js';
+import { stopMidway, useGates } from '../support/gates.js';
+import { images, sparse } from '../support/images.js';
+import { choose } from '../support/page.js';
+
+/** Of all that moved, the shares of the window times the distances. */
+const MOST = 0.01;
+/** So long after a click, in milliseconds, movements do not count. */
+const AFTER_CLICK = 500;
+
+const SIZES = { 'a wide window': { width: 1280, height: 800 }, 'a narrow window': { width: 360, height: 740 } };
+
+interface Moved {
+  value: number;
+  /** What moved, and from where to where. */
+  parts: string[];
+}
+
+/** Notes what moves from now on. Returns a function that returns it. */
+async function watchShifts(page: Page): Promise<() => Promise<Moved[]>> {
+  await page.evaluate(() => {
+    interface Shift extends PerformanceEntry {
+      value: number;
+      hadRecentInput: boolean;
+      sources: { node: Node | null; previousRect: DOMRect; currentRect: DOMRect }[];
+    }
+    const moved: Moved[] = [];
+    const nameOf = (node: Node | null) => {
+      const element = node instanceof Element ? node : node?.parentElement;
+      return `${element?.tagName}.${element?.className} ${element?.textContent.trim().slice(0, 30)}`;
+    };
+    const note = (entries: PerformanceEntryList) => {
+      for (const { value, hadRecentInput, sources } of entries as Shift[]) {
+        const parts = sources.map(
+          ({ node, previousRect: from, currentRect: to }) =>
+            `${nameOf(node)}: ${from.x},${from.y} ${from.height} high to ${to.x},${to.y} ${to.height} high`,
+        );
+        if (!hadRecentInput) moved.push({ value, parts });
+      }
+    };
+    const observer = new PerformanceObserver((list) => note(list.getEntries()));
+    observer.observe({ type: 'layout-shift' });
+    const take = () => {
+      note(observer.takeRecords());
+      return moved;
+    };
+    Object.assign(window, { shifts: { take } });
+  });
+  return () =>
+    page.evaluate(async () => {
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+      return (window as unknown as { shifts: { take(): Moved[] } }).shifts.take();
+    });
+}
+
+/** Clicks the button `name`, and waits until movements count again. */
+async function click(page: Page, name: RegExp | string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click();
+  const clicked = await page.evaluate(() => performance.now());
+  await page.waitForFunction(([clicked, most]) => performance.now() > clicked! + most!, [clicked, AFTER_CLICK]);
+}
+
+const CASES = {
+  'an image': {
+    places: ['Raw', 'Azure'],
+    files: () => [sparse(64 << 20).image],
+    held: 'sparse-64.qcow2',
+    button: 'Convert',
+    end: '#place',
+  },
+  'a queue': {
+    places: ['Raw', 'KVM'],
+    files: () => [sparse(64 << 20).image, images.states()],
+    held: 'sparse-64.qcow2',
+    button: 'Convert all 2',
+    end: '[data-heading="2 of 2 converted"]',
+  },
+};
+
+test.use({ opensFolds: false });
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+});
+
+test.describe('in steps', () => {
+  useGates();
+
+  for (const [window, viewport] of Object.entries(SIZES))
+    for (const [name, { files, places, held, button, end }] of Object.entries(CASES))
+      for (const place of places)
+        test(
+          `nothing moves over the conversion of ${name} for ${place} in ${window}`,
+          { tag: place === 'Raw' ? [] : '@full' },
+          async ({ page }) => {
+            await page.setViewportSize(viewport);
+            const shifts = await watchShifts(page);
+            await choose(page, ...files());
+            await expect(page.locator('[data-convert]')).not.toHaveAttribute('aria-disabled');
+            await page.getByRole('radio', { name: place }).check();
+            const goOn = await stopMidway(page, held, () => click(page, button));
+            await goOn();
+            await expect(page.locator(end)).toBeVisible();
+            const moved = await shifts();
+            const sum = moved.reduce((all, { value }) => all + value, 0);
+            expect(sum, JSON.stringify(moved, undefined, 1)).toBeLessThan(MOST);
+          },
+        );
+});
