@@ -188,8 +188,6 @@ export const styles = css`
   .edge.full { background: var(--decant-accent); }
   .picture figcaption { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.15) var(--decant-space); margin-top: calc(var(--decant-space) * 0.35); font-size: var(--decant-size-small); color: var(--decant-quiet); }
   figcaption.unknown { visibility: hidden; }
-  .blank .lane, .blank figcaption { display: none; }
-  .blank .cells { height: 38px; }
   figcaption span { display: inline-flex; align-items: center; gap: calc(var(--decant-space) * 0.4); overflow-wrap: anywhere; }
   .swatch { flex: none; width: 0.75em; height: 0.75em; border-radius: var(--decant-radius-mark); forced-color-adjust: none; }
   .layer-0 { background: var(--decant-data); }
