@@ -266,6 +266,7 @@ export const styles = css`
   .next ol { display: grid; gap: calc(var(--decant-space) * 0.5); margin: 0; padding: 0; list-style: none; counter-reset: command; }
   .next li:not(.comment) { display: grid; grid-template-columns: auto 1fr auto; align-items: start; gap: calc(var(--decant-space) * 0.5); padding: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); counter-increment: command; }
   .next li:not(.comment)::before { content: counter(command); color: var(--decant-quiet); line-height: var(--decant-control); font-variant-numeric: tabular-nums; }
+  .next button { min-width: 6.5em; padding-inline: calc(var(--decant-space) * 0.75); }
   .origin { grid-column: 2 / -1; font-size: var(--decant-size-small); }
   /* A word that is too long is scrolled to. */
   .word { white-space: nowrap; }

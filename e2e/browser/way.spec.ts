@@ -49,7 +49,10 @@ test('a place is chosen and remembered, one button converts, and the next step i
   await next.getByRole('textbox', { name: 'STORAGE' }).fill('my disks');
   const filled = "qm disk import 105 zlib-converted.qcow2 'my disks' --target-disk scsi0";
   await page.getByRole('button', { name: `Copy: ${filled}` }).click();
-  await expect(page.getByText('Copied.').first()).toBeVisible();
+  // At its button.
+  await expect(page.locator('.next li', { hasText: 'qm disk import' }).getByRole('button')).toHaveText('Copied.');
+  await expect(next.getByText('Copied.')).toHaveCount(1);
+  await expect(page.locator('.news')).toHaveCount(0);
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(filled);
   await page.getByRole('button', { name: 'Copy all' }).click();
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(`\n${filled}\n`);

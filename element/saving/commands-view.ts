@@ -2,7 +2,7 @@
 
 import { type NextCommand, nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
-import { button, pageLink, spoken } from '../steps/common-views.js';
+import { copyButton, pageLink, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 
@@ -19,7 +19,7 @@ export function commandsView({ destination, made, contents }: Step<'done'>, cont
     <section class="next more" aria-label=${title}>
       <h3>${title}</h3>
       ${commands.length > 0 ? html`<ol>${commands.map((command) => row(command, controls))}</ol>` : nothing}
-      ${commands.length > 1 ? html`<div class="actions">${button(texts.copyAll, () => controls.copy(lines.join('\n')))}</div>` : nothing}
+      ${commands.length > 1 ? html`<div class="actions">${copyButton(lines.join('\n'), controls, texts.copyAll)}</div>` : nothing}
       ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
       ${step.notices.map((notice) => html`<p>${spoken(texts.notice(notice))} ${pageLink(notice.fields.source)}</p>`)}
     </section>
@@ -62,7 +62,7 @@ function row({ line, parts, origins }: Command, controls: Controls): TemplateRes
   return html`
     <li>
       <code part="command">${wordsOf(parts).map((word) => wordView(word, controls))}</code>
-      ${button(texts.copy, () => controls.copy(line), '', `${texts.copy}: ${line}`)}
+      ${copyButton(line, controls, texts.copy, `${texts.copy}: ${line}`)}
       ${origins.map(({ placeholder, step }) => html`<span class="origin quiet">${texts.fromStep(placeholder, step)}</span>`)}
     </li>
   `;

@@ -2,7 +2,7 @@
 
 import { type Progress, sha256 } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { button, spoken } from '../steps/common-views.js';
+import { button, copyButton, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Digest, State, Step, Warning } from '../steps/state.js';
@@ -124,7 +124,7 @@ function digestOf(
         <h3 id=${id}>${title}</h3>
         <pre part="command" tabindex="0" aria-labelledby=${id}>${value}</pre>
         ${note ? html`<p class="bad">${spoken(note)}</p>` : nothing}
-        <div class="actions">${button(texts.copy, () => controls.copy(value), '', `${texts.copy} ${title}`)}</div>
+        <div class="actions">${copyButton(value, controls, texts.copy, `${texts.copy} ${title}`)}</div>
       </section>
     `;
   }

@@ -39,6 +39,13 @@ export const separateButton = (controls: Controls) =>
     : nothing;
 
 /** A row without a value is left out. */
+/** A button that copies `text`, and then says so. `label` is for screen readers. */
+export function copyButton(text: string, controls: Controls, name: string, label = name): TemplateResult {
+  const { copied, texts } = controls;
+  const copy = () => controls.copy(text);
+  return copied === text ? button(texts.copyDone, copy) : button(name, copy, '', label);
+}
+
 export const facts = (rows: [string, string | undefined][]) => html`
   <dl class="more">${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;

@@ -75,6 +75,8 @@ export interface Controls {
   readonly snapshotIndex: number;
   /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
   readonly isChoosingSnapshot: boolean;
+  /** The text that was just copied. */
+  readonly copied: string | undefined;
   /** The person's values for placeholders in commands. They stay for the next image. */
   readonly values: Readonly<Record<string, string>>;
 
