@@ -3,7 +3,7 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { finishingHint, isTooLateToCancel, workTitle } from '../steps/announcement.js';
-import { noticeView, spoken } from '../steps/common-views.js';
+import { nameView, noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Warning } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
@@ -27,7 +27,7 @@ export function backgroundView(
           const { name } = background.state.target;
           return html`
             <li>
-              <span class="name">${shownText(name)}</span>
+              ${nameView(name)}
               <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(outcome || progressText(background, texts))}</span>
               ${notices.map(noticeView)}
               ${resultOf(item)}

@@ -4,7 +4,7 @@ import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
 import { overallNotes } from '../steps/announcement.js';
-import { button, noticeView, spoken } from '../steps/common-views.js';
+import { button, nameView, noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Head } from '../steps/frame.js';
 import type { Overall } from '../steps/state.js';
@@ -29,7 +29,7 @@ export function queueView(
           const buttons = item.status === 'waiting' ? waitingButtons(item, controls) : failedButtons(item, controls);
           return html`
             <li aria-current=${item.status === 'current' ? 'true' : nothing}>
-              <span class="name">${shownText(labelOf(item.bundle))}</span>
+              ${nameView(labelOf(item.bundle))}
               <span class=${item.status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(item))}</span>
               ${noticesInList(item, controls).map(noticeView)}
               ${isShownAbove(item, controls) ? nothing : resultOf(item)}

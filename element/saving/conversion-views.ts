@@ -13,7 +13,7 @@ import {
   verifiedText,
   workTitle,
 } from '../steps/announcement.js';
-import { button, facts, noticeView, waitingView } from '../steps/common-views.js';
+import { button, facts, nameView, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame, type Head } from '../steps/frame.js';
 import { methodOf, type Overall, type State, type Step, type Target } from '../steps/state.js';
@@ -31,7 +31,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
   const place = futurePlace(target, texts);
   const body = workBody(
     {
-      made: html`<strong class="name">${shownText(target.name)}</strong>${place && `, ${place}`}`,
+      made: html`<strong>${nameView(target.name)}</strong>${place && `, ${place}`}`,
       numbers: numbersOf(state, texts),
       notice: waitingView(controls) ?? (stands ? noticeView(stands) : nothing),
       hint: finishingHint(state, texts),

@@ -2,7 +2,7 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { noticeView, openedInSight, separateButton, spoken, waitingView } from '../steps/common-views.js';
+import { nameView, noticeView, openedInSight, separateButton, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import { isPlaceBeingChosen, type Step } from '../steps/state.js';
@@ -46,7 +46,7 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   const why = obstacleOf(state, texts);
   return html`
     <div class="made">
-      <p><strong class="name">${shownText(state.name)}</strong>${costOf(state, texts)}</p>
+      <p><strong>${nameView(state.name)}</strong>${costOf(state, texts)}</p>
       ${changeView(state, controls)}
       ${destination && hasFit(state, controls) ? html`<p class="good">${texts.fits(shownText(state.label), texts.placeLabel(destination))}</p>` : nothing}
       ${state.reason ? html`<p class="quiet">${spoken(state.reason)}</p>` : nothing}

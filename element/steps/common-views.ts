@@ -1,9 +1,21 @@
 // Views that several steps share.
 
+import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { ref } from 'lit/directives/ref.js';
 import { partsOf } from '../texts/wording.js';
 import type { Controls } from './controls.js';
+import { cutInMiddle } from './heading.js';
+
+/** The most characters of the name of a file that are shown: at most two lines in a narrow window. */
+const MOST_OF_NAME = 60;
+
+/** The name of a file: a long one is cut in its middle, and whole in a tip. */
+export function nameView(name: string): TemplateResult {
+  const whole = shownText(name);
+  const cut = cutInMiddle(whole, MOST_OF_NAME);
+  return html`<span class="name" title=${cut === whole ? nothing : whole}>${cut}</span>`;
+}
 
 /** Text with its English parts marked, so that a screen reader changes its voice. */
 export const spoken = (text: string): (string | TemplateResult)[] =>
@@ -27,6 +39,13 @@ export const button = (
 ): TemplateResult =>
   html`<button class=${style} part=${`button ${style}`} type="button" aria-label=${label === text ? nothing : label} @click=${click}>${text}</button>`;
 
+/** A button that copies `text`, and then says so. `label` is for screen readers. */
+export function copyButton(text: string, controls: Controls, name: string, label = name): TemplateResult {
+  const { copied, texts } = controls;
+  const copy = () => controls.copy(text);
+  return copied === text ? button(texts.copyDone, copy) : button(name, copy, '', label);
+}
+
 /** Scrolls what the person has opened into sight, once it is rendered. */
 export const openedInSight = ref((element) => {
   requestAnimationFrame(() => element?.scrollIntoView({ block: 'nearest' }));
@@ -39,13 +58,6 @@ export const separateButton = (controls: Controls) =>
     : nothing;
 
 /** A row without a value is left out. */
-/** A button that copies `text`, and then says so. `label` is for screen readers. */
-export function copyButton(text: string, controls: Controls, name: string, label = name): TemplateResult {
-  const { copied, texts } = controls;
-  const copy = () => controls.copy(text);
-  return copied === text ? button(texts.copyDone, copy) : button(name, copy, '', label);
-}
-
 export const facts = (rows: [string, string | undefined][]) => html`
   <dl class="more">${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
