@@ -128,6 +128,7 @@ export const styles = css`
   dt, .quiet { color: var(--decant-quiet); }
   a { color: var(--decant-accent); }
   fieldset { margin: calc(var(--decant-space) * 0.5) 0 0; padding: 0; border: 0; display: grid; gap: calc(var(--decant-space) * 0.5); }
+  .list { display: grid; gap: calc(var(--decant-space) * 0.5); }
   legend { padding: 0 0 calc(var(--decant-space) * 0.5); font-weight: var(--decant-weight); }
   .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(8em, 1fr)); grid-auto-rows: 1fr; gap: calc(var(--decant-space) * 0.5); }
   .tile { position: relative; display: grid; grid-template-columns: auto 1fr; align-items: center; gap: 0 calc(var(--decant-space) * 0.5); min-height: calc(var(--decant-control) * 1.3); padding: calc(var(--decant-space) * 0.4) calc(var(--decant-space) * 0.6); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-control); background: var(--decant-card); color: inherit; font: inherit; text-align: start; line-height: var(--decant-line-height-heading); align-content: center; overflow-wrap: anywhere; cursor: pointer; }
@@ -309,6 +310,22 @@ export const styles = css`
   :host([compact]) .blank { display: none; }
   :host([compact]) .actions { margin-top: calc(var(--decant-space) * 0.25); }
   :host([compact]) .hint { min-height: 0; }
+  :host([compact]) .below { padding-top: calc(var(--decant-space) * 0.25); }
+  :host([compact]) .line { padding: 0; }
+  :host([compact]) :is(.with-button, .with-button .field) { margin-block: calc(var(--decant-space) * 0.25) 0; }
+  :host([compact]) .choice .quiet { font-size: var(--decant-size-small); }
+  :host([compact]) .actions .link { min-height: 24px; padding-block: 0; }
+  :host([compact]) .choice { padding: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 0.75); }
+  :host([compact]) .choice br { display: none; }
+  /* Lists scroll by themselves: the buttons stay. */
+  :host([compact]) :is(.list, .queue ol) { max-height: 7em; overflow-y: auto; }
+  :host([compact]) .queue ol { max-height: 3.6em; }
+  :host([compact]) .queue { margin-top: calc(var(--decant-space) * 0.25); }
+  :host([compact]) .queue h2 { display: none; }
+  :host([compact]) .queue li { min-height: 0; padding-block: 0; }
+  :host([compact]) .queue button { min-height: 24px; padding-block: 0; }
+  :host([compact]) .card:has(~ .queue) .cells { height: 22px; }
+  :host([compact]) .card:has(~ .queue) .good { display: none; }
   @container decant (min-width: 40em) {
     .cells { height: 178px; }
     .tile { grid-template-columns: 1fr; }

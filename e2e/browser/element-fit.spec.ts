@@ -1,9 +1,12 @@
 // <decant-converter> in the boxes of other pages: it is as wide as its box, as high as its content, and leaves the page's buttons
 // where they are.
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
 import { closeHost, openHost } from '../support/host-page.js';
-import { images } from '../support/images.js';
+import { images, qemuImg } from '../support/images.js';
+import { ovaOfSeveral } from '../support/ova.js';
 import { choose } from '../support/page.js';
 import type { TestServer } from '../support/server.js';
 
@@ -50,6 +53,25 @@ async function open(page: Page, server: TestServer, box: Box): Promise<void> {
   await openHost(page, server, element, script);
 }
 
+/** What takes much room: files, and the heading that is shown of them. */
+const LARGE: Record<string, { files: (folder: string) => string[]; heading: string }> = {
+  'a missing base file': { files: () => [images.chain().top], heading: 'Also add middle.qcow2' },
+  'a machine with several disks': {
+    files: (folder) => [ovaOfSeveral(folder, 'vm.ova', several(folder, 4), [1 << 20])],
+    heading: 'web & db contains 4 disks',
+  },
+  'a queue of five': { files: (folder) => several(folder, 5), heading: 'disk-0.qcow2' },
+};
+
+const several = (folder: string, count: number): string[] =>
+  Array.from({ length: count }, (_, at) => {
+    const path = join(folder, `disk-${at}.qcow2`);
+    const raw = join(folder, `${at}.raw`);
+    writeFileSync(raw, Buffer.alloc((at + 1) << 20).fill(at + 1, 0, 100_000));
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, path);
+    return path;
+  });
+
 /** What is wrong with the layout: parts that stick out of the element, scrolling, and a button that was pushed away. */
 const faults = (page: Page, fits = false): Promise<string[]> =>
   page.evaluate((fits) => {
@@ -61,10 +83,12 @@ const faults = (page: Page, fits = false): Promise<string[]> =>
       // Invisible fields cover their tiles.
       if (!one.checkVisibility({ opacityProperty: true }) || one.closest('.unseen')) continue;
       const rect = one.getBoundingClientRect();
+      // What a list scrolls to may be below.
+      const list = one.parentElement!.closest('.list, .queue ol');
       const sides = {
         left: outer.left - rect.left,
         right: rect.right - outer.right,
-        bottom: rect.bottom - outer.bottom,
+        bottom: list ? 0 : rect.bottom - outer.bottom,
       };
       for (const [side, by] of Object.entries(sides))
         if (by > 1) found.push(`${one.outerHTML.slice(0, 60)}: ${side} ${by}`);
@@ -111,6 +135,27 @@ for (const box of BOXES) {
     await check('refused');
   });
 }
+
+for (const [name, { files, heading }] of Object.entries(LARGE))
+  test(`each step fits in a dialog of 480 x 360, compact: ${name}`, async ({ page, servers }, testInfo) => {
+    mkdirSync(testInfo.outputDir, { recursive: true });
+    await open(page, servers.plain, BOXES[1]!);
+    const check = async (step: string) => expect(await faults(page, true), step).toEqual([]);
+    await choose(page, ...files(testInfo.outputDir));
+    await expect(page.getByRole('heading', { name: heading, exact: true })).toBeVisible();
+    await check('asked');
+    const next = page.getByRole('button', { name: 'Continue' });
+    if (await next.isVisible()) await next.click();
+    if (name === 'a missing base file') return;
+    await expect(page.locator('[data-convert]')).not.toHaveAttribute('aria-disabled');
+    await check('read');
+    await page.getByRole('button', { name: /^Convert all/ }).click();
+    await expect(page.locator('progress')).toBeVisible();
+    await check('converting');
+    await page.evaluate(() => (window as unknown as { go: () => void }).go());
+    await expect(page.locator('.tick')).toBeVisible();
+    await check('done');
+  });
 
 test(
   'a box without a width is as wide as the element would like to be',

@@ -55,7 +55,7 @@ function fileNeed(need: MissingFile, controls: Controls, offer: Offer | undefine
       ${offer?.only ? button(texts.useAllTheSame(offer.input.file.name, need.role), useOffered) : nothing}
     </div>
     ${linkForm(controls, need)}
-    <p class="quiet">${texts.needsFileHint}</p>
+    <p class="quiet more">${texts.needsFileHint}</p>
   `;
 }
 

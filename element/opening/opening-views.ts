@@ -1,12 +1,20 @@
 // The steps that open, unpack or unlock an image, and that ask whether to unpack it, to take much memory for it, or which disks of an
 // archive or a machine to convert.
 
-import { type DiskMember, shownText } from 'decant';
+import type { DiskMember } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
 import { workBody } from '../saving/conversion-views.js';
 import { snapshotPicker } from '../saving/details-view.js';
-import { button, fileButton, noticeView, separateButton, spoken, waitingView } from '../steps/common-views.js';
+import {
+  button,
+  fileButton,
+  nameView,
+  noticeView,
+  separateButton,
+  spoken,
+  waitingView,
+} from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
 import type { Step } from '../steps/state.js';
@@ -78,17 +86,19 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
     <form @submit=${submit}>
       <fieldset>
         <legend>${isUnknown ? texts.noDiskQuestion : texts.disksQuestion}</legend>
-        ${disks.map(
-          (disk) => html`
-            <label class="choice" part="choice">
-              <input type="checkbox" name="disk" ?checked=${!disk.missing && !isUnknown} ?disabled=${disk.missing} />
-              <span>
-                <strong class="name">${shownText(disk.name)}</strong>
-                <span class="quiet">${detailsOf(disk, texts).join(', ')}</span>
-              </span>
-            </label>
-          `,
-        )}
+        <div class="list">
+          ${disks.map(
+            (disk) => html`
+              <label class="choice" part="choice">
+                <input type="checkbox" name="disk" ?checked=${!disk.missing && !isUnknown} ?disabled=${disk.missing} />
+                <span>
+                  <strong>${nameView(disk.name)}</strong>
+                  <span class="quiet">${detailsOf(disk, texts).join(', ')}</span>
+                </span>
+              </label>
+            `,
+          )}
+        </div>
       </fieldset>
       ${missing.length > 0 ? missingFiles(missing, offered, controls) : nothing}
       <div class="actions">
