@@ -156,10 +156,20 @@ export const styles = css`
   .asking ~ .line::before { content: none; }
   /* The browsers' own bars differ: in Firefox, the rest of a dark one is white. */
   progress { display: block; width: 100%; accent-color: var(--decant-accent); }
-  progress[value] { appearance: none; border: 0; overflow: hidden; forced-color-adjust: none; }
+  progress { appearance: none; border: 0; overflow: hidden; forced-color-adjust: none; }
   ::-webkit-progress-bar { background: none; }
   ::-webkit-progress-value { background: var(--decant-accent); }
   progress[value]::-moz-progress-bar { background: var(--decant-accent); }
+  /* How far it is, nobody knows. */
+  progress:not([value])::-moz-progress-bar { background: none; }
+  progress.edge:not([value]) { background: linear-gradient(var(--decant-accent) 0 0) 50% 0 / 30% 100% no-repeat var(--decant-line); }
+  @media (prefers-reduced-motion: no-preference) {
+    progress.edge:not([value]) { animation: under-way 1.2s ease-in-out infinite alternate; }
+  }
+  @keyframes under-way {
+    from { background-position-x: 0; }
+    to { background-position-x: 100%; }
+  }
   .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: calc(var(--decant-line-height) * 1em); font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 3ch; }
   .drop details { max-width: 44em; margin: 0; color: var(--decant-quiet); font-size: var(--decant-size-small); }

@@ -233,6 +233,13 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
       // The browser does not say how far it is.
       await expect(page.locator('.numbers')).toHaveText('');
       await expect(page.locator('progress')).not.toHaveAttribute('value');
+      for (const [reducedMotion, moving] of [
+        ['no-preference', 1],
+        ['reduce', 0],
+      ] as const) {
+        await page.emulateMedia({ reducedMotion });
+        expect(await page.locator('progress').evaluate((bar) => bar.getAnimations().length)).toBe(moving);
+      }
       await page.getByRole('button', { name: 'Cancel' }).click();
       await expect(page.getByText('the file will be complete').first()).toBeVisible();
       await complete();
