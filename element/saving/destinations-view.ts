@@ -7,6 +7,8 @@ import type { Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Destination } from '../ways/destinations.js';
 
+/** The most characters of a format that fit in one line of a tile: the extension stands for a longer one. */
+const MOST_OF_FORMAT = 16;
 /** The number of places that are shown before the list is opened. */
 const SHOWN = 9;
 
@@ -78,6 +80,7 @@ function tile(
   const { name, output, isLast } = one;
   const label = texts.placeLabel(one);
   const format = texts.outputValue(output);
+  const short = format === label || format.length > MOST_OF_FORMAT ? output.extension : format;
   return html`
     <label class="tile" part="tile">
       <input
@@ -92,7 +95,7 @@ function tile(
       />
       ${icon}
       <span id=${`place-${name}`}>${label}</span>
-      <span class="quiet" id=${`format-${name}`}>${[format === label ? output.extension : format, isLast && texts.lastUsed].filter(Boolean).join(' · ')}</span>
+      <span class="quiet" id=${`format-${name}`}>${[short, isLast && texts.lastUsed].filter(Boolean).join(' · ')}</span>
     </label>
   `;
 }
