@@ -173,4 +173,7 @@ test('nothing moves when it is known how to save the disk', async ({ page }) => 
   await expect(page.locator('.made')).toContainText('to your downloads');
   expect(await button.boundingBox()).toEqual(before);
   await expect(page.getByLabel('File name')).toHaveCount(0);
+  // A double click opens, too.
+  await page.getByRole('button', { name: 'Change' }).dblclick();
+  await expect(page.getByLabel('File name')).toBeVisible();
 });

@@ -134,7 +134,9 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts, chooser } = controls;
   const { isChanging } = chooser;
   const style = mustChange(state) ? '' : 'more';
-  const toggle = html`<span class=${style}> · <button class="link" part="button link" aria-expanded=${isChanging ? 'true' : 'false'} @click=${() => chooser.openChange(!isChanging)}>${texts.change}</button></span>`;
+  // The second click of a double click would close what the first has opened.
+  const clicked = ({ detail }: MouseEvent) => detail < 2 && chooser.openChange(!isChanging);
+  const toggle = html`<span class=${style}> · <button class="link" part="button link" aria-expanded=${isChanging ? 'true' : 'false'} @click=${clicked}>${texts.change}</button></span>`;
   // In the place of the way that will be proposed, so that nothing moves.
   const waiting = isWaiting(state) && !state.picking ? html`, <span id="why">${texts.noWay}</span>` : nothing;
   return html`
