@@ -156,7 +156,7 @@ test('a download that the browser has not begun is begun once, is not disturbed,
 test('a private window says beforehand what it can keep, and streams what it cannot', async ({ page }, testInfo) => {
   // No machine has sent it all before it is cancelled.
   await choose(page, large(testInfo.outputPath('large.qcow2'), '500G'));
-  await expect(page.getByText(/This window can store about [\d.]+ [MG]B, which is less than the disk/)).toBeVisible({
+  await expect(page.getByText(/This window can store about [\d.]+\s[MG]B, which is less than the disk/)).toBeVisible({
     timeout: 60_000,
   });
   await look(page, testInfo, 'private');
