@@ -285,7 +285,7 @@ test('an archive that lacks a disk of its machine says so, and offers the others
   const disks = [{ name: 'a.vmdk', size: 1 }];
   images.set('vm.ova', ({ disk }) =>
     disk === undefined
-      ? new DecantError('missing-file', 'b.vmdk is missing', { fields: { disks, file: 'b.vmdk' } })
+      ? new DecantError('missing-file', 'b.vmdk is missing', { fields: { container: 'tar', disks, file: 'b.vmdk' } })
       : imageOf({ name: 'a.vmdk' }, { disks }),
   );
   session.take(input('vm.ova'));
