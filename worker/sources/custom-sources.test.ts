@@ -77,6 +77,15 @@ test.for(['size', 'name', 'unnoticed', 'state', 'network'] as const)('a %s that 
   if (name === 'state') await expect(opened.verify()).rejects.toMatchObject(failure);
 });
 
+test('the network of a source', () => {
+  const network = { received: 1, sent: 0, retries: 2 };
+  expect(networkOf({ size: 1, read, network })).toEqual(network);
+  expect(networkOf({ size: 1, read })).toBeUndefined();
+  const message = "Could not read the image: 'network.sent' must be a number from 0, not NaN";
+  const invalid = { size: 1, read, network: { ...network, sent: Number.NaN } };
+  expect(() => networkOf(invalid)).toThrow(expect.objectContaining({ kind: 'source', message }));
+});
+
 test.for(['read', 'expect', 'verify'])('a %s that cannot be read', async (name) => {
   const source = Object.defineProperty({ size: 1, read: async () => new Uint8Array(1) }, name, {
     get() {

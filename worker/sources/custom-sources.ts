@@ -5,6 +5,7 @@ import { cancelled, DecantError, orCancelled, type PlainError, toPlain } from '.
 import { isOf } from '../errors/values.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
 import type { Network, Source } from '../public/types.js';
+import { checkedNetwork } from './checked-network.js';
 import { type RemoteStream, SequentialFile, StreamReader } from './custom-stream.js';
 import { Expectations } from './expectations.js';
 import { Loan, type OpenedSource } from './opened-source.js';
@@ -61,8 +62,8 @@ const propertiesOf = (
     return { size, name, unnoticed, state, verifies: typeof source.verify === 'function' };
   });
 
-/** The traffic of `source` so far, if it is on a network. Throws `source` if that cannot be read. */
-export const networkOf = (source: Source): Network | undefined => orSourceError(() => source.network);
+/** The traffic of `source` so far, if it is on a network. Throws `source` if that cannot be read, or is invalid. */
+export const networkOf = (source: Source): Network | undefined => orSourceError(() => checkedNetwork(source.network));
 
 async function confirm(source: Source, signal: AbortSignal): Promise<void> {
   try {

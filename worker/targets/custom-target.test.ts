@@ -273,6 +273,13 @@ describe('a target fails a conversion', () => {
     expect(() => output[field]).toThrow(expect.objectContaining(failure));
   });
 
+  test('by an invalid network', () => {
+    const network = { received: 0, sent: Number.NaN, retries: 0 };
+    const message = "Could not write the output: 'network.sent' must be a number from 0, not NaN";
+    const output = new CustomTarget(noting({ network }));
+    expect(() => output.network).toThrow(expect.objectContaining({ kind: 'target', message }));
+  });
+
   test.each(['concurrency', 'ascending', 'hole'])('by a %s that cannot be read', async (field) => {
     const target = noting();
     Object.defineProperty(target, field, {

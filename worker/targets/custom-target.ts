@@ -5,6 +5,7 @@ import { succeeds, within } from '../errors/signals.js';
 import { isObject } from '../errors/values.js';
 import { type Digested, MAKES_BODIES, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
+import { checkedNetwork } from '../sources/checked-network.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { outputInUse, writers } from './claims.js';
 import {
@@ -76,7 +77,7 @@ export class CustomTarget implements OutputTarget {
   }
 
   get network(): Network | undefined {
-    return orTargetError(() => this.target.network);
+    return orTargetError(() => checkedNetwork(this.target.network));
   }
 
   /** Whether the target takes bytes in ascending order. Known after `claim`. */
