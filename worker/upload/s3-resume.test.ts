@@ -1,7 +1,7 @@
 // Interrupted and resumed uploads to S3: only missing parts are sent.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Cloud } from '../../e2e/support/cloud.js';
+import type { Asked, Cloud } from '../../e2e/support/cloud.js';
 import { resultOf } from '../../e2e/support/upload-protocols.js';
 import { S3Journal } from './s3-journal.js';
 import { cutOff, DISK, kill, Memory, PARTS, partsSince, range, resuming } from './s3-left.test-support.js';
@@ -185,6 +185,39 @@ test.each<[string, (cloud: Cloud, journal: Memory) => void, (() => Response) | u
   expect(await runClock(failure(upload(s3Over({ fetch }, { journal }), DISK, resuming())))).toBe('nothing failed');
   expect(partsSince(cloud, since)).toEqual(range(1, PARTS));
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+const STAYS = "the object stays at 'https://cloud.test/disk': the server had completed it";
+const MAY_APPEAR =
+  "the object may still appear at 'https://cloud.test/disk': the server had received everything, but it had not answered";
+const isCompletion = ({ method, url }: Asked) => method === 'POST' && url.includes('uploadId');
+test.each<[string, 'before' | 'beforeAnswer', string]>([
+  ['the object was completed', 'beforeAnswer', STAYS],
+  ['the object may still be completed', 'before', MAY_APPEAR],
+])('cancelled and kept when %s: it is named, and the upload can be resumed', async (_, held, sentence) => {
+  const [cloud, journal] = [cloudOf(), new Memory()];
+  cloud[held] = (asked) => (isCompletion(asked) ? new Promise<never>(() => {}) : undefined);
+  const target = s3Over(cloud, { journal });
+  const work = (async () => {
+    await target.open!(resuming());
+    await target.write(0, new Uint8Array(DISK));
+    await target.close();
+  })().catch(() => {});
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(cloud.asked.some(isCompletion)).toBe(true);
+  const left = await runClock(Promise.resolve(target.abort(new Error('cancelled'), true)).catch((thrown) => thrown));
+  await work;
+  expect(left).toMatchObject({
+    code: 'object-completed',
+    message: `${sentence}; progress was saved; run again with resume to continue`,
+    fields: { leftCode: 'object-completed', leftAt: 'https://cloud.test/disk', resumable: true },
+  });
+  cloud[held] = () => undefined;
+  const since = cloud.asked.length;
+  expect(await runClock(failure(upload(s3Over(cloud, { journal }), DISK, resuming())))).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  // Without the object, the last part is sent again: it is never in the journal.
+  expect(partsSince(cloud, since)).toEqual(held === 'before' ? [PARTS] : []);
 });
 
 test.each([404, 405, 501])('a server that answers the list with %i gets all parts', async (status) => {

@@ -1,6 +1,7 @@
 // S3's multipart upload: parts in any order, then a list of them.
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
+import type { DecantError } from '../errors/errors.js';
 import type { TargetPlan } from '../public/types.js';
 import { type ResumedUpload, requireAllParts, type UploadProtocol } from './ascending-target.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
@@ -11,7 +12,7 @@ import type { InterruptedUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, PartSender, partSize, requireRoom, SMALLEST_PART, uncheckedParts } from './s3-parts.js';
 import { methodAndQuery } from './s3-sign.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
-import { completedAt, NOT_VERIFIABLE, OTHER_SENDER } from './upload-errors.js';
+import { andResumable, completedAt, NOT_VERIFIABLE, OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
 import type { S3Request } from './upload-options.js';
 import type { UploadRequests, UploadResponse } from './upload-requests.js';
@@ -130,13 +131,16 @@ export class S3 implements UploadProtocol {
     await this.journal?.end();
     // Before the request: afterwards, another upload may already use the journal. An upload that was not resumed yet stays in it.
     if (isBegun && this.#isJournaled && !isKept) await this.journal?.clear();
-    if (!isBegun || isKept) return isKept;
-    await this.requests.remove(() => this.#call(removal));
-    if (this.completing.mayBeDone) await this.#requireAbsent();
-    return false;
+    if (!isBegun) return false;
+    if (!isKept) await this.requests.remove(() => this.#call(removal));
+    if (this.completing.mayBeDone)
+      await this.#requireAbsent().catch((left: DecantError) => {
+        throw isKept ? andResumable(left) : left;
+      });
+    return isKept;
   }
 
-  /** Fails with `object-completed` if the upload was completed: then it is unknown to the server, as after an abort. */
+  /** Fails with `object-completed` if the upload was completed, or may still be: then the server does not know it, as after an abort. */
   async #requireAbsent(): Promise<void> {
     const { completing } = this;
     const etag = await etagOf(this.#parts);

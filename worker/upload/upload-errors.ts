@@ -42,6 +42,13 @@ export function mayAppearAt(address: string | undefined, reason: string): Decant
   return objectError('object-completed', address, sentence);
 }
 
+/** Adds to `error`, about the object of an upload, that the upload can be resumed all the same. */
+export const andResumable = ({ code, message, fields }: DecantError): DecantError =>
+  new DecantError('target', `${message}; progress was saved; run again with resume to continue`, {
+    code,
+    fields: { ...fields, resumable: true },
+  });
+
 /** The bytes that the server has stored cannot be compared with those that were sent. */
 export const NOT_VERIFIABLE =
   'the output cannot be verified: responses of the server do not identify the bytes that it has stored';
