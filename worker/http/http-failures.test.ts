@@ -3,6 +3,7 @@ import { DecantError } from '../errors/errors.js';
 import {
   corsMessage,
   failureOf,
+  isUnconnected,
   NoAnswer,
   namedFailureIn,
   networkReason,
@@ -127,5 +128,21 @@ test.each<[string, Record<string, string>, string]>([
 ])('%s with %o', (method, headers, must) => {
   expect(corsMessage('https://host', method, new Headers(headers))).toBe(
     `no answer came from https://host, or its CORS rules do not allow this page: then it must ${must}`,
+  );
+});
+
+test.for([
+  ['ECONNREFUSED', true],
+  ['ENOTFOUND', true],
+  ['EAI_AGAIN', true],
+  ['ECONNRESET', false],
+  ['ETIMEDOUT', false],
+  [undefined, false],
+] as const)('%s says that there was no connection: %s', ([code, is]) => {
+  const cause = Object.assign(new Error('a reason'), { code });
+  expect(isUnconnected(cause)).toBe(is);
+  expect(isUnconnected(new TypeError('fetch failed', { cause }))).toBe(is);
+  expect(isUnconnected(new NoAnswer('no answer', undefined, { cause: new TypeError('fetch failed', { cause }) }))).toBe(
+    is,
   );
 });

@@ -227,6 +227,16 @@ interface ConnectionError {
   socket?: { bytesRead?: unknown; bytesWritten?: unknown };
 }
 
+/** Node's codes of a host that has refused the connection, or whose name is unknown. */
+const UNCONNECTED: unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+
+/** Whether `thrown`, or one of its causes, says that there was no connection. Browsers never say so. */
+export function isUnconnected(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause)
+    if (UNCONNECTED.includes((error as ConnectionError).code)) return true;
+  return false;
+}
+
 /**
  * Explains by `cause` why a connection to `origin` failed, with its code if it has one; `undefined` if the failure explains
  * itself. `origin` is undefined for a proxy.

@@ -1,7 +1,7 @@
 // A PUT to real servers that refuse, redirect or break the connection while the body is being sent.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
 import { getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
@@ -110,6 +110,33 @@ test.each<[string, NetServer, string]>([
         'response; it',
       ),
   });
+});
+
+/** Uploads a small output by one PUT, which fails. Resolves to what `abort` says about the object. */
+async function leftAt(url: string): Promise<unknown> {
+  const target = putTarget({ url, patience: 20 });
+  await target.open!({ outputSize: 512, ascending: true });
+  await target.write(0, new Uint8Array(512));
+  const failure = await (async () => target.close())().catch((thrown: unknown) => thrown);
+  expect(failure).toMatchObject({ kind: 'target', code: 'no-answer' });
+  return Promise.resolve(target.abort(failure as Error)).catch((thrown: unknown) => thrown);
+}
+
+test.each<[string, (port: string) => string]>([
+  ['address', (port) => `http://127.0.0.1:${port}/disk`],
+  ['name of several addresses', (port) => `http://localhost:${port}/disk`],
+  ['unknown name', () => 'http://no-such-host.invalid/disk'],
+])('without a connection, no object can stay: %s', async (_, urlOf) => {
+  const server = createPlain();
+  await new Promise<void>((done) => server.listen(0, done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  expect(await leftAt(urlOf(String(port)))).toBeUndefined();
+});
+
+test('after a connection that was closed, the object may stay', async () => {
+  const origin = await listen(plain((socket) => socket.destroy()));
+  expect(await leftAt(`${origin}/disk`)).toMatchObject({ code: 'object-completed' });
 });
 
 /** Sends `pieces` by `streamFetch`. Resolves to the status and the body of the response. */

@@ -1,6 +1,6 @@
 // Uploads that end after the request to complete the object was sent: the server may have completed it.
 
-import { RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { isUnconnected, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { ForbiddenRequest } from '../http/policy-reports.js';
 import { hasSize, isHtml, isOlder } from './confirmation.js';
 import { completedAt, mayAppearAt } from './upload-errors.js';
@@ -9,7 +9,8 @@ import type { MakeCall, UploadRequests } from './upload-requests.js';
 /** Whether the server refused to complete the object, or was not asked. An unexpected success may come from a gateway. */
 export const isRefusal = (thrown: unknown): boolean =>
   (thrown instanceof RequestRefused && (thrown.status >= 400 || thrown.serverCode !== undefined)) ||
-  (thrown instanceof ForbiddenRequest && !thrown.isSent);
+  (thrown instanceof ForbiddenRequest && !thrown.isSent) ||
+  isUnconnected(thrown);
 
 /** Request Timeout */
 const REQUEST_TIMEOUT = 408;
@@ -19,6 +20,7 @@ export function lateCompletion(thrown: unknown): string | undefined {
   // Without a host, nothing was sent. With a code, the server itself has answered.
   if (!(thrown instanceof TransientFailure) || thrown.host === undefined || thrown.serverCode !== undefined)
     return undefined;
+  if (isUnconnected(thrown)) return undefined;
   const { status } = thrown;
   if (status === undefined) return 'it had not answered';
   const mayBeProxy = status >= 500 || status === REQUEST_TIMEOUT;
