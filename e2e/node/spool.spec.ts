@@ -3,8 +3,10 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
+import { closing } from '../support/closing.js';
 import { asRoot, cli, run, start, startProgram } from '../support/command.js';
 import { withFaults } from '../support/faults.js';
 import { heldDisk, serveDisk } from '../support/held.js';
@@ -340,6 +342,27 @@ test('if the disk of a stream has no room, another format is advised', ({ folder
       "decant: The temporary file has no room in 'spool': its file system, or a limit, does not allow files of this size; choose another folder (spool, --spool=DIR), or choose another output format, such as raw\n",
   });
   expect(readdirSync(spool)).toEqual([]);
+});
+
+test('the disk of a stream, stored first, has the notices of the stream', async ({ folder }) => {
+  const fixed = join(folder, 'fixed.vhd');
+  qemuImg('convert', '-O', 'vpc', '-o', 'subformat=fixed,force_size=on', images.plain(), fixed);
+  writeFileSync(join(folder, 'vm.mf'), `SHA1(fixed.vhd)= ${'0'.repeat(40)}\n`);
+  run('tar', ['-C', folder, '-cf', join(folder, 'files.tar'), 'fixed.vhd', 'vm.mf']);
+  const packed = Buffer.concat([gzipSync(readFileSync(fixed), { level: 1 }), Buffer.from('a trailer')]);
+  for (const [file, code] of [
+    [packed, 'trailer'],
+    [readFileSync(join(folder, 'files.tar')), 'manifest-unchecked'],
+  ] as const) {
+    const noticesOf = async (format: string) =>
+      closing(await decant.open(new Blob([file]).stream()), async (image) => {
+        const { notices } = await image.convert(join(folder, format), { format, spool: folder });
+        return notices.map(({ code }) => code);
+      });
+    const notices = await noticesOf('raw');
+    expect(notices).toEqual(expect.arrayContaining(['vhd-footer', code]));
+    expect(await noticesOf('qcow2')).toEqual(notices);
+  }
 });
 
 test.describe('a process that ends', () => {

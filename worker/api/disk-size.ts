@@ -3,6 +3,7 @@
 
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
+import type { Notice } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
@@ -49,7 +50,10 @@ async function measured(conversion: ConversionContext, options: CancellableOptio
   return (await convertInto(target, conversion, listening)).virtualSize;
 }
 
-/** Writes the disk of a stream to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
+/**
+ * Writes the disk of a stream to a temporary file, for which `options` have `spool`, and opens it, with the notices of the stream. The
+ * caller must end the sessions.
+ */
 export async function storedDisk(
   conversion: ConversionContext,
   options: CancellableOptions,
@@ -57,7 +61,8 @@ export async function storedDisk(
   const { platform, setup, info } = conversion;
   const { signal } = options;
   const file = new UnpackedFile(platform.spool(options, setup.sources.all, ANOTHER_FORMAT)!);
-  await convertInto(file, conversion, { signal, onProgress: asPhase('measuring', options.onProgress!) });
+  const listening = { signal, onProgress: asPhase('measuring', options.onProgress!) };
+  const { notices } = await convertInto(file, conversion, listening);
   await setup.sources.replaceImage(file.content!);
   const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
   const ofDisk = { ...setup, settings };
@@ -65,5 +70,10 @@ export async function storedDisk(
   const { virtualSize, fileSize } = sessions.info;
   if (virtualSize === undefined || fileSize === undefined)
     throw new DecantError('internal', 'A stored disk has no size');
-  return { platform, setup: ofDisk, sessions, info: { ...info, virtualSize, fileSize } };
+  const safety = [...info.safety, ...notices.filter((notice) => isOfStream(notice, info.safety))];
+  return { platform, setup: ofDisk, sessions, info: { ...info, safety, virtualSize, fileSize } };
 }
+
+/** Whether the notice of a conversion was found in the stream itself. The next conversion repeats the others. */
+const isOfStream = ({ code, message }: Notice, known: readonly Notice[]): boolean =>
+  code !== 'unverified' && !known.some((notice) => notice.code === code && notice.message === message);
