@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as decant from '../../dist/node.js';
 import { closing } from '../support/closing.js';
-import { decant as command, run, start } from '../support/command.js';
+import { decant as command, run, start, startFed } from '../support/command.js';
 import { images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { serveFile } from '../support/remote.js';
@@ -116,6 +116,25 @@ test('a comparison is cancelled while a source does not answer', async () => {
       await failed;
     }),
   );
+});
+
+test('a stored disk bears the notices of its image, and is swept after SIGKILL', async ({ folder }) => {
+  const spool = join(folder, 'spool');
+  mkdirSync(spool);
+  const fixed = join(folder, 'fixed.vhd');
+  qemuImg('convert', '-O', 'vpc', '-o', 'subformat=fixed,force_size=on', images.zlib(), fixed);
+  const packed = join(folder, 'fixed.vhd.gz');
+  writeFileSync(packed, spawnSync('gzip', ['-nc', fixed], { maxBuffer: 1 << 30 }).stdout);
+  const killed = startFed('compare', `--spool=${spool}`, '-f', 'raw', ...RAW, '-', images.raw());
+  killed.child.stdin!.write(readFileSync(images.raw()).subarray(0, 4 << 20));
+  await expect.poll(() => readdirSync(spool).filter((name) => name.endsWith('.partial'))).toHaveLength(1);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  expect(readdirSync(spool)).toHaveLength(1);
+  const { status, stdout, stderr } = command('compare', `--spool=${spool}`, ...RAW, packed, images.raw());
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'Images are identical.\n' });
+  expect(stderr.match(/its footer is not a part of the disk/g)).toHaveLength(1);
+  expect(readdirSync(spool)).toEqual([]);
 });
 
 test('a backing file that both images have is not read where both leave it', async () => {

@@ -1,16 +1,12 @@
 // `decant compare`, with the output of `qemu-img compare` in QEMU 7.2, and the number of bytes that differ.
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileError } from '../errors/file-error.js';
-import { shownText } from '../errors/shown.js';
-import { type AnyImage, type CompareResult, type DiskImage, type DiskRange, open } from '../node.js';
-import { spoolFolder } from '../targets/node/spool-file.js';
+import type { CompareResult, DiskImage, DiskRange } from '../node.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
-import { MAX_LISTED, print, report, reportLost, reportUnlisted } from './printing.js';
+import { MAX_LISTED, print, reportLost, reportUnlisted } from './printing.js';
 import { progressLine } from './progress.js';
 import { type RunContext, withDisk } from './run-context.js';
+import { stored } from './stored-disk.js';
 
 type CompareCommand = CommandOf<'compare'>;
 
@@ -29,35 +25,6 @@ export const compareDisks = (command: CompareCommand, context: RunContext): Prom
       ),
     ),
   );
-
-/** Runs `work` with the disk of `image`. One that comes in order is stored in a temporary file first, which is removed after that. */
-async function stored<T>(
-  image: AnyImage,
-  { spool, quiet, progress }: CompareCommand,
-  { signal }: RunContext,
-  work: (image: DiskImage) => Promise<T>,
-): Promise<T> {
-  if (!image.streamed) return work(image);
-  const folder = spool ?? spoolFolder();
-  const { name = 'the disk' } = image.info;
-  if (!quiet) report(`note: storing the disk of '${shownText(name)}' in a temporary file in '${shownText(folder)}'`);
-  const temporary = await mkdtemp(join(folder, '.decant-')).catch((thrown) => {
-    throw fileError(thrown, 'target', `make a temporary file in '${folder}'`);
-  });
-  try {
-    const path = join(temporary, 'disk.raw');
-    const line = progressLine({ progress, quiet }, 'storing ');
-    await image.convert(path, { signal, onProgress: (now) => line.show(now) }).finally(() => line.end());
-    const disk = (await open(path, { inputFormat: 'raw', name, signal })) as DiskImage;
-    try {
-      return await work(disk);
-    } finally {
-      await disk.close();
-    }
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
-}
 
 const exitCodeOf = ({ same, lostRanges }: CompareResult): number => {
   if (!same) return EXIT_DIFFERS;

@@ -51,7 +51,7 @@ export class SpoolFile implements Spool {
 
   constructor(private readonly options: SpoolFileOptions) {}
 
-  async prepare({ outputSize }: Sizes): Promise<TargetSpec> {
+  async prepare({ outputSize }: Sizes): Promise<Extract<TargetSpec, { file: unknown }>> {
     this.#size = outputSize;
     const { folder: given, sources, dense } = this.options;
     try {
