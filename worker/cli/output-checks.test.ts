@@ -5,7 +5,7 @@ import { linkSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { requireOtherFiles } from './output-checks.js';
+import { requireBmap, requireOtherFiles } from './output-checks.js';
 import { requireFile } from './standard-streams.js';
 
 let folder: string;
@@ -15,6 +15,7 @@ beforeAll(() => {
   linkSync(join(folder, 'a'), join(folder, 'hard'));
   symlinkSync('a', join(folder, 'soft'));
   symlinkSync('none', join(folder, 'dangling'));
+  symlinkSync('.', join(folder, 'here'));
   execFileSync('mkfifo', [join(folder, 'pipe')]);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -60,6 +61,34 @@ describe('targets that can only be written in order', () => {
       const advice = 'give - as the output and redirect standard output to it';
       const message = `'${path}' is neither a regular file nor a block device; ${advice}`;
       if (refused) expect(ended).toMatchObject({ kind: 'usage', message });
+      else expect(ended).toBeUndefined();
+    });
+  }
+});
+
+describe('the bmap of a new output', () => {
+  const same = { kind: 'usage', message: '--bmap and OUTPUT name the same file' };
+  const failed = (reason: RegExp) => ({ kind: 'target', message: expect.stringMatching(reason) });
+  for (const [bmap, output, failure] of [
+    ['new.bmap', 'new', undefined],
+    ['here/new.bmap', 'new', undefined],
+    // Opening the output reports this.
+    ['new.bmap', 'none/new', undefined],
+    ['a', 'new', failed(/already exists/)],
+    ['dangling', 'new', failed(/already exists/)],
+    ['none/new.bmap', 'new', failed(/there is no such file or folder$/)],
+    ['a/new.bmap', 'new', failed(/a part of the path is not a folder$/)],
+    ['new/', 'other', { kind: 'usage', message: expect.stringMatching(/is a folder; choose a file$/) }],
+    ['new', 'new', same],
+    ['here/new', 'new', same],
+    ['new', 'here/here/new', same],
+    // The output would be the target of the link.
+    ['none', 'dangling', same],
+  ] as const) {
+    test(`${bmap} of ${output} is ${failure ? 'refused' : 'possible'}`, async () => {
+      const path = (name: string) => `${folder}/${name}`;
+      const ended = await requireBmap(path(bmap), path(output)).catch((error: unknown) => error);
+      if (failure) expect(ended).toMatchObject(failure);
       else expect(ended).toBeUndefined();
     });
   }

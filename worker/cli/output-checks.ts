@@ -11,7 +11,7 @@ import { isHttp } from '../http/address.js';
 import { CONTAINERS } from '../public/registry.js';
 import { overlap } from '../targets/node/device.js';
 import { PathTarget } from '../targets/node/path.js';
-import { folderGiven } from '../targets/node/resolved-path.js';
+import { folderGiven, resolvePath } from '../targets/node/resolved-path.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
 import { namedFile, statsOf } from './operands.js';
@@ -94,13 +94,32 @@ const find = (path: string, standard: string, fd: number) => {
 
 const name = (path: string, standard: string): string => (path === '-' ? standard : `'${path}'`);
 
+/**
+ * Fails with `target` if the new file `bmap` exists, or cannot be made in its folder, and with `usage` if it would be the file `output`,
+ * perhaps through a link.
+ */
+export async function requireBmap(bmap: string, output: string): Promise<void> {
+  if (await lstat(bmap).catch(() => undefined)) throw fileExists(bmap);
+  const failed = (thrown: unknown) => fileError(thrown, 'target', `write '${bmap}'`);
+  const { folder, name } = await resolvePath(bmap).catch((thrown) => {
+    throw failed(thrown);
+  });
+  await access(folder, constants.W_OK | constants.X_OK).catch((thrown) => {
+    throw failed(thrown);
+  });
+  // The target says why an output cannot be resolved.
+  const other = await resolvePath(toPath(output)).catch(() => undefined);
+  if (other?.folder.equals(folder) && other.name.equals(name))
+    throw new DecantError('usage', '--bmap and OUTPUT name the same file');
+}
+
 /** Fails if the output is a terminal, an input file, or a pipe by name, or if nothing can be written there. */
 export async function requireOutput(command: ConvertCommand): Promise<void> {
   const { bmap, image, opening, output, uploadHeaderFile, existing, resume } = command;
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
   const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
   const secrets = [...passwords, ...headers];
-  if (bmap !== undefined && (await lstat(bmap).catch(() => undefined))) throw fileExists(bmap);
+  if (bmap !== undefined) await requireBmap(bmap, output);
   if (isHttp(output)) return;
   if (output === STANDARD_OUTPUT) {
     requireNoTerminal();
