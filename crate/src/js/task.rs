@@ -101,16 +101,31 @@ pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> Result<JsReply> {
     Ok(reply)
 }
 
+/// The length of most reports, at most, in bytes: for these, nothing is allocated.
+const SHORT: usize = 512;
+
 fn reply_with(report: &impl Serialize) -> Result<JsReply> {
     let reply: JsReply = Object::new().unchecked_into();
-    reply.set_report(Uint8Array::from(&message(report)?[..]));
+    let mut short = [0; SHORT];
+    reply.set_report(match postcard::to_slice(report, &mut short) {
+        Ok(bytes) => Uint8Array::from(&*bytes),
+        Err(_) => Uint8Array::from(&message(report)?[..]),
+    });
     Ok(reply)
 }
 
 impl JsReply {
     /// The report: an [`ExecutedJob`], or the size of a part. Fails with `internal`.
     pub(super) fn report_as<T: DeserializeOwned>(&self) -> Result<T> {
-        postcard::from_bytes(&self.report().to_vec()).map_err(internal)
+        let (report, mut short) = (self.report(), [0; SHORT]);
+        match short.get_mut(..report.length() as usize) {
+            Some(bytes) => {
+                report.copy_to(bytes);
+                postcard::from_bytes(bytes)
+            }
+            None => postcard::from_bytes(&report.to_vec()),
+        }
+        .map_err(internal)
     }
 }
 
