@@ -637,6 +637,10 @@ fn archives_in_order() {
         ),
         ("an extent before its descriptor", vec![("a-flat.vmdk", one.clone()), ("a.vmdk", flat)], Err("needs-spool")),
     ];
+    // What is stated to be raw is no extent.
+    let stated =
+        Case { format: Some("raw".to_owned()), unpack: true, ..Case::new(packed(vec![("a-flat.vmdk", one.clone())])) };
+    assert!(stated.bytes().unwrap() == one);
     for (what, files, expected) in rows {
         let converted = Case::new(packed(files)).convert(Answers::InOrder, Abilities::default(), 64 << 10);
         match expected {

@@ -120,7 +120,8 @@ impl DiskInOrder {
                 0 => file.stands_out(),
                 _ => self.machines.names_only(&file.name),
             };
-            if is_piece(&file.name) || file.is_extent() || (!stands_out && !is_first && !file.is_small()) {
+            if is_piece(&file.name) || !is_stated && file.is_extent() || (!stands_out && !is_first && !file.is_small())
+            {
                 return Ok(false);
             }
             if stands_out || !file.is_small() {
@@ -175,8 +176,8 @@ impl DiskInOrder {
 
 /// The error for an archive that has to be read at any position to tell which of its files is the disk.
 pub(super) fn several_files() -> Error {
-    let message = "The tar archive holds more than one file, can only be read in order, and none of the files is clearly its \
-                   only disk; open it from a file and state which one is (--disk), or extract it";
+    let message = "The tar archive can only be read in order, and none of its files is clearly its only disk; \
+                   open it from a file and state which one is (--disk), or extract it";
     Error::new(ErrorKind::Unsupported, message).coded("several-files")
 }
 
