@@ -47,7 +47,17 @@ async function run(
   };
   const imageOf = (virtualSize: number) => ({ streamed: false, info: { virtualSize }, compare });
   opened.push(...compared.virtualSizes.map(imageOf));
-  const command = { strict: false, quiet: false, json: false, all: false, progress: false, other: {}, ...question };
+  const image = { image: 'a', opening: { companions: [] } };
+  const command = {
+    ...image,
+    strict: false,
+    quiet: false,
+    json: false,
+    all: false,
+    progress: false,
+    other: image,
+    ...question,
+  };
   const code = await compareDisks(command as never, { signal: new AbortController().signal } as never);
   return { code, out: out.join(''), err: err.join('') };
 }

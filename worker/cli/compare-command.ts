@@ -3,10 +3,11 @@
 import type { CompareResult, DiskImage, DiskRange } from '../node.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
+import { namedFile } from './operands.js';
 import { MAX_LISTED, print, reportLost, reportUnlisted } from './printing.js';
 import { progressLine } from './progress.js';
 import { type RunContext, withDisk } from './run-context.js';
-import { stored } from './stored-disk.js';
+import { type StoringArguments, stored } from './stored-disk.js';
 
 type CompareCommand = CommandOf<'compare'>;
 
@@ -18,13 +19,22 @@ const SECTOR = 512;
 export const compareDisks = (command: CompareCommand, context: RunContext): Promise<number> =>
   withDisk(command, context, (image) =>
     withDisk({ ...command.other, spool: command.spool, quiet: command.quiet }, context, (other) =>
-      stored(image, command, context, (one) =>
-        stored(other, command, context, (two) =>
+      stored(image, storing(command), context, (one) =>
+        stored(other, storing(command), context, (two) =>
           command.json ? printJson(command, one, two, context) : printText(command, one, two, context),
         ),
       ),
     ),
   );
+
+/** How a disk is stored. No file that the comparison reads is removed as a leftover. */
+const storing = (command: CompareCommand): StoringArguments => ({
+  ...command,
+  read: [command, command.other].flatMap(({ image, opening }) => [
+    image,
+    ...opening.companions.map((argument) => namedFile(argument).file),
+  ]),
+});
 
 const exitCodeOf = ({ same, lostRanges }: CompareResult): number => {
   if (!same) return EXIT_DIFFERS;

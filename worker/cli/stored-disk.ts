@@ -11,8 +11,10 @@ import { report } from './printing.js';
 import { progressLine } from './progress.js';
 import type { RunContext } from './run-context.js';
 
-interface StoringArguments {
+export interface StoringArguments {
   spool: string | undefined;
+  /** The files that the command reads. */
+  read: readonly string[];
   quiet: boolean;
   progress: boolean;
 }
@@ -20,7 +22,7 @@ interface StoringArguments {
 /** Runs `work` with the disk of `image`. One that comes in order is stored in a temporary file first, which is removed after that. */
 export async function stored<T>(
   image: AnyImage,
-  { spool, quiet, progress }: StoringArguments,
+  { spool, read, quiet, progress }: StoringArguments,
   { signal }: RunContext,
   work: (image: DiskImage) => Promise<T>,
 ): Promise<T> {
@@ -28,7 +30,7 @@ export async function stored<T>(
   const folder = spool ?? spoolFolder();
   const { name = 'the disk' } = image.info;
   if (!quiet) report(`note: storing the disk of '${shownText(name)}' in a temporary file in '${shownText(folder)}'`);
-  const file = new StoredDisk(folder);
+  const file = new StoredDisk(folder, read);
   try {
     const line = progressLine({ progress, quiet }, 'storing ');
     const { notices } = await image
@@ -50,17 +52,21 @@ export async function stored<T>(
 class StoredDisk implements Target {
   path = '';
   #fd = -1;
+  #preparing: Promise<unknown> | undefined;
   #size = 0;
   /** Changes of the file that are under way: only after them, the descriptor may be closed. */
   readonly #changes = new Set<Promise<void>>();
   readonly #spool: SpoolFile;
 
-  constructor(folder: string) {
-    this.#spool = new SpoolFile({ folder, sources: [], dense: false, otherwise: 'unpack the image yourself' });
+  constructor(folder: string, read: readonly string[]) {
+    this.#spool = new SpoolFile({ folder, sources: [], read, dense: false, otherwise: 'unpack the image yourself' });
   }
 
   async open({ virtualSize, outputSize }: { virtualSize?: number; outputSize?: number }): Promise<undefined> {
-    const { file } = await this.#spool.prepare({ virtualSize, outputSize });
+    const preparing = this.#spool.prepare({ virtualSize, outputSize });
+    // A cancel does not wait for it.
+    this.#preparing = preparing;
+    const { file } = await preparing;
     this.path = file.path.toString();
     this.#fd = file.fd;
   }
@@ -92,7 +98,7 @@ class StoredDisk implements Target {
   async abort(): Promise<void> {}
 
   async remove(): Promise<void> {
-    await Promise.allSettled(this.#changes);
+    await Promise.allSettled([this.#preparing, ...this.#changes]);
     await this.#spool.remove();
   }
 

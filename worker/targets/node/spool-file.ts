@@ -38,6 +38,8 @@ interface SpoolFileOptions {
   folder: string;
   /** The sources of the image: the file must not be written to a device that is one of them. */
   sources: OpenedSource['spec'][];
+  /** The paths of other files that are read: one may have the name of a file that a killed process has left. */
+  read?: readonly string[];
   /** Whether holes are written as zeros. */
   dense: boolean;
   /** The advice if the file cannot be made, as the end of a sentence. */
@@ -53,10 +55,11 @@ export class SpoolFile implements Spool {
 
   async prepare({ outputSize }: Sizes): Promise<Extract<TargetSpec, { file: unknown }>> {
     this.#size = outputSize;
-    const { folder: given, sources, dense } = this.options;
+    const { folder: given, sources, read: paths = [], dense } = this.options;
     try {
       const folder = await realpath(given, 'buffer');
-      const kept = await sourceFiles(sources);
+      const files = paths.map((path) => stat(path, { bigint: true }).catch(() => undefined));
+      const kept = [...(await sourceFiles(sources)), ...(await Promise.all(files))];
       await this.#requireNoSource(folder, kept);
       const location = { folder, name: NAME };
       const path = pathIn(folder, partialName(location));
