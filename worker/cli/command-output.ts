@@ -106,15 +106,16 @@ export async function outputOf(command: ConvertCommand, signal: AbortSignal): Pr
 
 /** Fails with `target` if `output`, a URL, is that of a file that the conversion reads. */
 async function requireOtherAddress(command: ConvertCommand, output: string, signal: AbortSignal): Promise<void> {
-  const { upload, image, opening } = command;
+  const { upload, existing, image, opening } = command;
   const companions = opening.companions.map((argument) => namedFile(argument).file);
   const read = [image, ...companions].filter(isHttp);
   if (read.length === 0) return;
   const { isSameFile } = await import('./upload-output.js');
   const { origin } = addressOf(read[0]!).url;
   for (const file of read) {
-    // One request writes in place on some servers, and would destroy the image while it is read. Other uploads replace it at their end.
-    if (file === image && upload !== undefined) continue;
+    // One request writes in place on some servers, and would destroy the image while it is read, as `-n` does. Other uploads replace it at
+    // their end.
+    if (file === image && upload !== undefined && !existing) continue;
     // The headers are for the server of the first URL.
     const headers = async () => (addressOf(file).url.origin === origin ? imageHeaders(opening, signal) : []);
     if (!(await isSameFile(output, file, headers, signal))) continue;
