@@ -1,6 +1,5 @@
 // Parses the command line.
 
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
@@ -406,7 +405,6 @@ function convertArguments(found: Parsed): ConvertArguments {
   const kind = isUpload ? 'a server' : 'standard output';
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
   if (bmap !== undefined && !isFile) throw usage(`--bmap needs a file, not ${kind}`);
-  if (bmap !== undefined && resolve(bmap) === resolve(output)) throw usage('--bmap and OUTPUT name the same file');
   if (sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
   if (resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
   if (digest && resume)
