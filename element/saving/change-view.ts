@@ -3,6 +3,7 @@
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
+import { ref } from 'lit/directives/ref.js';
 import { button, noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
@@ -53,12 +54,24 @@ const GB = 1e9;
 /** The size of the disk. Left empty, it is that of the image. */
 function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): TemplateResult {
   const { virtualSize } = state.image.info;
+  const sizeIn = ({ target }: Event): number | undefined => {
+    const size = (target as HTMLInputElement).valueAsNumber;
+    return Number.isFinite(size) ? Math.round(size * GB) : undefined;
+  };
+  // While the person types: what depends on the size moves before the button below it is pressed, not under the pointer.
+  const resizeEarly = (event: Event) => {
+    const size = sizeIn(event);
+    if (!isTooSmall({ ...state, size })) chooser.resize(size);
+  };
   const resize = (event: Event) => {
-    const field = event.target as HTMLInputElement;
-    const size = field.valueAsNumber;
+    const size = sizeIn(event);
     // What is no number would stay in the field, although it does not count.
-    if (!Number.isFinite(size)) field.value = '';
-    chooser.resize(Number.isFinite(size) ? Math.round(size * GB) : undefined);
+    if (size === undefined) (event.target as HTMLInputElement).value = '';
+    chooser.resize(size);
+  };
+  const show = (field: Element | undefined) => {
+    if (field instanceof HTMLInputElement && !field.matches(':focus'))
+      field.value = state.size === undefined ? '' : String(state.size / GB);
   };
   const isWrong = isTooSmall(state);
   return html`
@@ -71,10 +84,11 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
         step="any"
         min=${virtualSize === undefined ? 0 : virtualSize / GB}
         placeholder=${virtualSize === undefined ? nothing : texts.diskSizeValue(virtualSize)}
-        .value=${state.size === undefined ? '' : String(state.size / GB)}
+        ${ref(show)}
         ?readonly=${state.choosingTarget}
         aria-invalid=${isWrong ? 'true' : nothing}
         aria-describedby="size-hint"
+        @input=${resizeEarly}
         @change=${resize}
       />
     </label>
