@@ -129,9 +129,9 @@ export class Opener {
     const isChoice = isUnknown || code === 'missing-file' || (kind === 'usage' && code === 'several-images');
     if (!isChoice || !fields.disks) return false;
     const { disks, snapshots = [], machine = labelOf(opening.bundle) } = fields;
-    const isInArchive = code === 'missing-file' && fields.container !== undefined;
-    const notice = isInArchive ? this.screen.texts.failure(error) : undefined;
-    this.screen.send(turn, 'disksListed', { name: String(machine), disks, snapshots, isUnknown, notice });
+    const isArchive = fields.container !== undefined;
+    const notice = isArchive && code === 'missing-file' ? this.screen.texts.failure(error) : undefined;
+    this.screen.send(turn, 'disksListed', { name: String(machine), disks, isArchive, snapshots, isUnknown, notice });
     return true;
   }
 

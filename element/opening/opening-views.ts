@@ -17,7 +17,7 @@ import {
 } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { frame } from '../steps/frame.js';
-import type { Step } from '../steps/state.js';
+import { disksToAdd, type Step } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
 /** Work before the image is open, of which `share` is done if that is known. */
@@ -78,7 +78,7 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
     const boxes = [...(event.target as HTMLFormElement).querySelectorAll<HTMLInputElement>('[name=disk]')];
     controls.chooseDisks(boxes.flatMap((box, at) => (box.checked ? [at] : [])));
   };
-  const missing = disks.filter((disk) => disk.missing);
+  const toAdd = disksToAdd(state);
   const text = isUnknown ? texts.noDiskTitle(name) : texts.disksTitle(name, disks.length);
   const body = html`
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
@@ -100,9 +100,9 @@ export function disksView(state: Step<'disks'>, controls: Controls): TemplateRes
           )}
         </div>
       </fieldset>
-      ${missing.length > 0 ? missingFiles(missing, offered, controls) : nothing}
+      ${toAdd.length > 0 ? missingFiles(toAdd, offered, controls) : nothing}
       <div class="actions">
-        ${missing.length < disks.length ? html`<button class="primary" part="button primary">${texts.openDisks}</button>` : nothing}
+        ${disks.some(({ missing }) => !missing) ? html`<button class="primary" part="button primary">${texts.openDisks}</button>` : nothing}
         ${button(texts.next.another, () => controls.reset(), 'link')}
       </div>
     </form>

@@ -8,6 +8,7 @@ import { sort, sortMore } from '../files/sorting.js';
 import type { Opener } from '../opening/opener.js';
 import { enqueue, newsOf, type Queue } from '../queue/queue.js';
 import type { Screen } from '../steps/screen.js';
+import { disksToAdd } from '../steps/state.js';
 import type { Batch } from './batch.js';
 
 /** A turn whose files are being found and sorted. */
@@ -102,7 +103,8 @@ export class Intake {
 
   /** The disks that the machine that is shown lacks. */
   get #missingDisks(): DiskMember[] {
-    return this.screen.at('disks')?.disks.filter((disk) => disk.missing) ?? [];
+    const asked = this.screen.at('disks');
+    return asked ? disksToAdd(asked) : [];
   }
 
   /** Whether one of `files` is a missing disk of the machine that is shown. */

@@ -92,6 +92,10 @@ export type Target =
 export const isPlaceBeingChosen = ({ choosingTarget, picking, way }: Step<'ready'>): boolean =>
   choosingTarget && (picking || way !== 'download');
 
+/** The missing disks whose files the person can add. */
+export const disksToAdd = ({ disks, isArchive }: Step<'disks'>): DiskMember[] =>
+  isArchive ? [] : disks.filter(({ missing }) => missing);
+
 export const methodOf = ({ kind }: Target): SaveMethod => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
 /** Shorter silences of a network, in seconds, are not shown. */
@@ -172,6 +176,8 @@ export type State =
       step: 'disks';
       name: string;
       disks: readonly DiskMember[];
+      /** Whether they are in an archive, to which no missing file can be added. */
+      isArchive: boolean;
       /** Whether no file in the archive looks like a disk: `disks` are all its files. */
       isUnknown?: boolean;
       /** The snapshots of the machine. */

@@ -41,7 +41,8 @@ export function englishErrors({ size }: Units): Sentences {
     'descriptor-missing': 'This is a part of a VMDK. Add its descriptor, a small .vmdk file, together with it.',
     'maybe-extent':
       'Its format is not known. If it is a part of a VMDK, add the descriptor, a small .vmdk file, together with it.',
-    'missing-file': ({ file, neededBy, role }) => {
+    'missing-file': ({ file, neededBy, role, container }) => {
+      if (container !== undefined) return `${name(file)} is missing from the archive.`;
       if (role === 'part') return `${name(file)}, a part of the file, is missing. Add all parts together.`;
       return neededBy === undefined ? `Also add ${name(file)}.` : `Also add ${name(file)}: ${name(neededBy)} needs it.`;
     },

@@ -89,7 +89,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'needs-spool': ({ format, container }) =>
       `${container === undefined ? 'Der Datenstrom' : `Die Datei (${name(container)})`} enthält ${name(format)} und muss erst entpackt werden.`,
     'several-files':
-      'In dem Archiv liegen mehrere Dateien, es lässt sich nur der Reihe nach lesen, und keine ist eindeutig seine einzige Platte. Geben Sie an, welche die Platte ist (--disk), oder entpacken Sie sie zuerst.',
+      'Das Archiv ist komprimiert, und es ist unklar, welche seiner Dateien die Platte ist. Entpacken Sie es zuerst, und öffnen Sie dann die Platte.',
     'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,
     'content-encoded': ({ coding }) =>
       `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht sicher lesen lässt.`,
@@ -134,10 +134,12 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
     'later-part': ({ first }) =>
       `Das ist ein späterer Teil einer geteilten Datei. Öffnen Sie den ersten, ${name(first)}, zusammen mit den anderen.`,
-    'missing-file': ({ file, neededBy, role }) =>
-      role === 'part'
+    'missing-file': ({ file, neededBy, role, container }) => {
+      if (container !== undefined) return `${name(file)} fehlt im Archiv.`;
+      return role === 'part'
         ? `${name(file)} fehlt, ein Teil der Datei. Öffnen Sie alle Teile noch einmal zusammen, auch diesen.`
-        : `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
+        : `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`;
+    },
     'name-refused': ({ folder, name: file }) =>
       `Im Ordner ${name(folder)} ist der Dateiname ${name(file)} nicht möglich. Wählen Sie einen anderen Namen.`,
     'other-disk-size': ({ size: expected }) =>
