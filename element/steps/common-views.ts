@@ -14,7 +14,8 @@ const MOST_OF_NAME = 60;
 export function nameView(name: string): TemplateResult {
   const whole = shownText(name);
   const cut = cutInMiddle(whole, MOST_OF_NAME);
-  return html`<span class="name" title=${cut === whole ? nothing : whole}>${cut}</span>`;
+  if (cut === whole) return html`<span class="name">${whole}</span>`;
+  return html`<span class="name" title=${whole}><span aria-hidden="true">${cut}</span><span class="unseen">${whole}</span></span>`;
 }
 
 /** Text with its English parts marked, so that a screen reader changes its voice. */
