@@ -24,7 +24,7 @@ import { bottle, button, fileButton, LEVELS, noticeView, spoken } from './steps/
 import { Focus } from './steps/focus.js';
 import { sceneOf } from './steps/frame.js';
 import { fitHeading } from './steps/heading.js';
-import type { State, Step } from './steps/state.js';
+import { disksToAdd, type State, type Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
 import { english } from './texts/english/index.js';
@@ -290,8 +290,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (step === this.#step) return;
     this.#step = step;
     // A conversion is less high than its choices: what comes into the window below it would move at its end.
+    if (this.#session.isContinuing) return;
     if (this.wholeWindow && step === 'converting') this.scrollIntoView();
-    if (this.#session.isContinuing || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     for (const part of this.renderRoot.querySelectorAll('.head, .below, .drop'))
       part.animate({ opacity: [0, 1] }, { duration: STEP_TIME, easing: 'ease-out' });
   }
@@ -336,7 +337,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dropText(state: State): string {
     const { texts } = this.#session;
     if (this.#session.isBusy) return texts.dropToQueue;
-    if (state.step === 'disks' && state.disks.some(({ missing }) => missing)) return texts.dropToAnswer(state.name);
+    if (state.step === 'disks' && disksToAdd(state).length > 0) return texts.dropToAnswer(state.name);
     if (state.step === 'disks' || state.step === 'packed' || state.step === 'large') return texts.dropToQueue;
     if (state.step !== 'needs') return texts.dropToOpen;
     return this.#session.asksForFile ? texts.dropToAnswer(state.image.info.name ?? texts.image) : texts.dropToQueue;
@@ -394,9 +395,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   get #cardClass(): string {
-    const { state, isContinuing } = this.#session;
+    const { state, isContinuing, waiting } = this.#session;
     if (state.step === 'empty') return 'card first';
-    return state.step === 'opening' && !isContinuing ? 'card opening' : 'card';
+    const isShort = state.step === 'opening' && !isContinuing && !state.isSlow && !waiting;
+    return isShort ? 'card opening' : 'card';
   }
 
   /** What protects the person's data: in each step on the page of Decant, and on the first screen elsewhere. */

@@ -287,7 +287,7 @@ export const styles = css`
   .next .actions { margin-block: calc(var(--decant-space) * 0.5); }
   .narrow span { color: transparent; }
   .queue { margin-top: calc(var(--decant-space) * 1.5); }
-  /* The card becomes higher with the choices: until then, what it would move is not seen. */
+  /* The card becomes higher with the choices: if they come soon, what it would move is not seen until then. */
   :host([whole-window]) .opening ~ :is(.queue, .news) { visibility: hidden; }
   details + .actions { margin-top: 0; }
   .queue .link { padding-inline: 0; }
