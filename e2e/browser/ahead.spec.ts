@@ -81,6 +81,8 @@ test('a drag while an image is shown starts nothing', FULL, async ({ page, serve
   const workers = () => page.evaluate(() => window.counted.workers);
   await expect.poll(workers).toBeGreaterThan(1);
   const before = await workers();
+  // The choices that are open have scrolled into sight.
+  await page.evaluate(() => window.scrollTo(0, 0));
   const { x, y } = (await page.locator('.card').boundingBox())!;
   await dragOver(page, images.zstd(), { x: x + 5, y: y + 5 });
   await expect(page.getByText('Drop to open it')).toBeVisible();

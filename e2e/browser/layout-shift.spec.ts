@@ -40,6 +40,7 @@ async function watchShifts(page: Page): Promise<() => Promise<Moved[]>> {
         if (!hadRecentInput) moved.push({ value, parts });
       }
     };
+    if (!PerformanceObserver.supportedEntryTypes.includes('layout-shift')) throw new Error('nothing is measured');
     const observer = new PerformanceObserver((list) => note(list.getEntries()));
     observer.observe({ type: 'layout-shift' });
     const take = () => {

@@ -135,7 +135,7 @@ test('the command on what cannot be checked, or not wholly', ({ folder }) => {
   const cut = join(folder, 'cut.qcow2');
   writeFileSync(cut, readFileSync(images.plain()).subarray(0, 50));
   const rows: [args: string[], status: number, stderr: RegExp][] = [
-    [[packed], 1, /so it is raw/],
+    [[packed], 1, /is raw and has no tables/],
     [[cut], 1, /is truncated/],
     [['-r', 'all', images.plain()], 1, /repairs nothing/],
     [['-f', 'raw', images.raw()], 0, /has no tables/],
