@@ -130,7 +130,11 @@ test('a stored disk bears the notices of its image, and is swept after SIGKILL',
   await expect.poll(() => readdirSync(spool).filter((name) => name.endsWith('.partial'))).toHaveLength(1);
   killed.child.kill('SIGKILL');
   await killed.ended;
-  expect(readdirSync(spool)).toHaveLength(1);
+  const [left] = readdirSync(spool);
+  // It stays while it is compared itself.
+  const rescued = command('compare', `--spool=${spool}`, '-f', 'raw', join(spool, left!), packed);
+  expect(rescued.status).toBe(1);
+  expect(readdirSync(spool)).toEqual([left]);
   const { status, stdout, stderr } = command('compare', `--spool=${spool}`, ...RAW, packed, images.raw());
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'Images are identical.\n' });
   expect(stderr.match(/its footer is not a part of the disk/g)).toHaveLength(1);

@@ -215,7 +215,7 @@ test('an archive with one disk is as ever, and may be put into a folder', ({ fol
   expect(command('convert', '-q', '--disk', 'all', ova, folder)).toEqual({ status: 0, stdout: '', stderr: '' });
   isDisk(join(folder, 'one-disk1.raw'), disks[1]);
   const plain = command('convert', '--disk', 'all', join(folder, 'data.qcow2'), folder);
-  expect(plain).toMatchObject({ status: 2, stderr: expect.stringContaining('only from a virtual machine') });
+  expect(plain).toMatchObject({ status: 2, stderr: expect.stringContaining('only in a virtual machine') });
 });
 
 test('the API lists the disks, and opens one', async ({ folder }) => {

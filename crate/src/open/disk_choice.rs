@@ -191,7 +191,7 @@ pub(super) fn named<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
 /// The error for a choice of a disk where there is no archive, or where the archive is read in order.
 pub(crate) fn not_in_archive() -> Error {
     let message = "A disk can be chosen only in a virtual machine, an uncompressed tar archive such as an OVA, or a zip archive, \
-                   and not in a stream; extract the disk";
+                   and not in a stream";
     refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &DiskList::default())
 }
 
