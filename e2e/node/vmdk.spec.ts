@@ -71,7 +71,7 @@ test('a parent with another content ID is read only if it is forced', ({ folder 
 
   const forced = decant('convert', '--force-parent', '--with', base, top, output);
   expect(forced).toMatchObject({ status: 0, stdout: '' });
-  expect(forced.stderr).toContain(`states ${wanted}, and this has ${found}`);
+  expect(forced.stderr).toContain(`expects ${wanted}; the file has ${found}`);
   expect(hashFile(output)).toBe(hashFile(images.raw()));
 });
 
