@@ -45,8 +45,6 @@ export class Session implements Controls {
   readonly #batch: Batch;
   values: Readonly<Record<string, string>> = {};
   isChoosingSnapshot = false;
-  /** The text that was copied last. */
-  #copied: string | undefined;
   /**
    * The images of interrupted conversions that the first screen has listed: when one of them is open, asks whether to resume it. With
    * `atOnce`, any image is resumed without asking.
@@ -79,13 +77,13 @@ export class Session implements Controls {
     return this.#screen.texts;
   }
 
-  /** Shown at its button instead: that something was copied. */
+  /** That something was copied is shown at its button instead. */
   get news(): string {
     return this.copied === undefined ? this.#screen.news : '';
   }
 
   get copied(): string | undefined {
-    return this.#screen.news === this.texts.copyDone ? this.#copied : undefined;
+    return this.#screen.copied;
   }
 
   get announcedNews(): Warning[] {
@@ -455,15 +453,7 @@ export class Session implements Controls {
   };
 
   copy(text: string): void {
-    this.#screen.run(
-      navigator.clipboard.writeText(text).then(
-        () => {
-          this.#copied = text;
-          this.#screen.announce(this.texts.copyDone);
-        },
-        () => this.#screen.announce(this.texts.copyFailed),
-      ),
-    );
+    this.#screen.copy(text);
   }
 
   askToNotify(): void {

@@ -87,3 +87,19 @@ test('the same news is announced again', () => {
   });
   expect(new Set(ids).size).toBe(2);
 });
+
+test('what was copied is known until there is other news', () => {
+  const { screen } = screenIn();
+  for (const next of [
+    () => screen.announce('other'),
+    () => screen.announce('Copied.'),
+    () => {
+      screen.news = '';
+    },
+  ]) {
+    screen.announce('Copied.', 'a line');
+    expect([screen.news, screen.copied]).toEqual(['Copied.', 'a line']);
+    next();
+    expect(screen.copied).toBeUndefined();
+  }
+});

@@ -30,8 +30,8 @@ export class Screen {
   texts: AllTexts = english;
   /** The image of this turn, with the person's answers; `undefined` until the chosen files are sorted. */
   opening: Opening | undefined;
-  /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
-  news = '';
+  #news = '';
+  #copied: string | undefined;
   #announcements = 0;
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
@@ -124,16 +124,42 @@ export class Screen {
     this.refresh();
   }
 
+  /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
+  get news(): string {
+    return this.#news;
+  }
+
+  set news(news: string) {
+    this.#news = news;
+    this.#copied = undefined;
+  }
+
+  /** The text that was copied, while the news says so. */
+  get copied(): string | undefined {
+    return this.#copied;
+  }
+
   /** The news, to be announced to screen readers: again if `announce` was called again with the same text. */
   get announcedNews(): Warning[] {
     return this.news ? [{ id: `news ${this.#announcements} ${this.news}`, text: this.news }] : [];
   }
 
-  /** Shows `news`, in any step. */
-  announce(news: string): void {
+  /** Shows `news`, in any step. `copied`: the text that was copied, if that is the news. */
+  announce(news: string, copied?: string): void {
     this.news = news;
+    this.#copied = copied;
     this.#announcements += 1;
     this.refresh();
+  }
+
+  /** Copies `text`. Announces that it was copied, or that it could not be. */
+  copy(text: string): void {
+    this.run(
+      navigator.clipboard.writeText(text).then(
+        () => this.announce(this.texts.copyDone, text),
+        () => this.announce(this.texts.copyFailed),
+      ),
+    );
   }
 
   /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
