@@ -160,7 +160,7 @@ export const styles = css`
   ::-webkit-progress-bar { background: none; }
   ::-webkit-progress-value { background: var(--decant-accent); }
   progress[value]::-moz-progress-bar { background: var(--decant-accent); }
-  /* How far it is, nobody knows. */
+  /* The progress is unknown. */
   progress:not([value])::-moz-progress-bar { background: none; }
   progress.edge:not([value]) { background: linear-gradient(var(--decant-accent) 0 0) 50% 0 / 30% 100% no-repeat var(--decant-line); }
   @media (prefers-reduced-motion: no-preference) {

@@ -637,7 +637,7 @@ fn archives_in_order() {
         ),
         ("an extent before its descriptor", vec![("a-flat.vmdk", one.clone()), ("a.vmdk", flat)], Err("needs-spool")),
     ];
-    // What is stated to be raw is no extent.
+    // A file that is stated to be raw is not taken for an extent.
     let stated =
         Case { format: Some("raw".to_owned()), unpack: true, ..Case::new(packed(vec![("a-flat.vmdk", one.clone())])) };
     assert!(stated.bytes().unwrap() == one);

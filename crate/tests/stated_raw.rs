@@ -125,7 +125,7 @@ fn a_stated_raw_disk_that_is_something_else_is_noticed() {
     }
 }
 
-/// A name that Google Compute Engine requires counts as a stated format: what the file is in truth is said.
+/// The name that Google Compute Engine requires counts as a stated format. A notice says what the file really is.
 #[test]
 fn another_format_named_as_a_raw_disk_is_noticed() {
     let disk = disk(64 * KIB);

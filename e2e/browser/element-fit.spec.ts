@@ -83,7 +83,7 @@ const faults = (page: Page, fits = false): Promise<string[]> =>
       // Invisible fields cover their tiles.
       if (!one.checkVisibility({ opacityProperty: true }) || one.closest('.unseen')) continue;
       const rect = one.getBoundingClientRect();
-      // What a list scrolls to may be below.
+      // Items further down in a list that scrolls may be out of sight.
       const list = one.parentElement!.closest('.list, .queue ol');
       const sides = {
         left: outer.left - rect.left,

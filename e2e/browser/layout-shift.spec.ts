@@ -1,4 +1,4 @@
-// What is shown stays where it is over a whole conversion, as Chromium measures it: what moves after a click or a key does not count.
+// Nothing moves over a whole conversion, as Chromium measures it. Movements right after a click or a key do not count.
 
 import { expect, type Page, test } from '../support/browser.js';
 import { stopMidway, useGates } from '../support/gates.js';

@@ -139,7 +139,7 @@ test('a disk becomes larger, never smaller', async ({ page }, testInfo) => {
   await convert(page).click();
   await expect(size).toBeVisible();
   await size.fill('1.5');
-  // What is typed stays when the page shows something else.
+  // The typed value stays when the page renders again.
   await page.locator('decant-converter').evaluate((element) => {
     const shown = element as unknown as LitElement;
     shown.requestUpdate();

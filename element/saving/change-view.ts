@@ -58,14 +58,14 @@ function sizeField(state: Step<'ready'>, { texts, chooser }: Controls): Template
     const size = (target as HTMLInputElement).valueAsNumber;
     return Number.isFinite(size) ? Math.round(size * GB) : undefined;
   };
-  // While the person types: what depends on the size moves before the button below it is pressed, not under the pointer.
+  // Counts each possible size while the person types, so that nothing moves while the button below is pressed.
   const resizeEarly = (event: Event) => {
     const size = sizeIn(event);
     if (!isTooSmall({ ...state, size })) chooser.resize(size);
   };
   const resize = (event: Event) => {
     const size = sizeIn(event);
-    // What is no number would stay in the field, although it does not count.
+    // Text that is not a number would stay in the field, but not count.
     if (size === undefined) (event.target as HTMLInputElement).value = '';
     chooser.resize(size);
   };

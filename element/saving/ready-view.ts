@@ -134,7 +134,7 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts, chooser } = controls;
   const { isChanging } = chooser;
   const style = mustChange(state) ? '' : 'more';
-  // The second click of a double click would close what the first has opened.
+  // Otherwise, the second click of a double click would close the section again.
   const clicked = ({ detail }: MouseEvent) => detail < 2 && chooser.openChange(!isChanging);
   const toggle = html`<span class=${style}> · <button class="link" part="button link" aria-expanded=${isChanging ? 'true' : 'false'} @click=${clicked}>${texts.change}</button></span>`;
   // In the place of the way that will be proposed, so that nothing moves.

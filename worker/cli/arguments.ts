@@ -291,7 +291,7 @@ function imageArguments({ values, positionals }: Parsed, name: CommandName): Ima
   return { image, opening };
 }
 
-/** What is read to open `image`, apart from its companions. */
+/** The files that are read to open `image`, except for its companions. */
 const readBy = (image: string, { headerFile, passwordFiles }: OpenArguments): Read[] => [
   ['the image', image],
   ['the headers', headerFile],

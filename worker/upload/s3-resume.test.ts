@@ -202,6 +202,7 @@ test.each<[string, 'before' | 'beforeAnswer', string]>([
     await target.open!(resuming());
     await target.write(0, new Uint8Array(DISK));
     await target.close();
+    // The abort below ends it.
   })().catch(() => {});
   await vi.advanceTimersByTimeAsync(1000);
   expect(cloud.asked.some(isCompletion)).toBe(true);

@@ -42,7 +42,7 @@ export function mayAppearAt(address: string | undefined, reason: string): Decant
   return objectError('object-completed', address, sentence);
 }
 
-/** Adds to `error`, about the object of an upload, that the upload can be resumed all the same. */
+/** Returns `error`, which is about an uploaded object, with the addition that the upload can still be resumed. */
 export const andResumable = ({ code, message, fields }: DecantError): DecantError =>
   new DecantError('target', `${message}; progress was saved; run again with resume to continue`, {
     code,

@@ -58,6 +58,7 @@ export class SpoolFile implements Spool {
     const { folder: given, sources, read: paths = [], dense } = this.options;
     try {
       const folder = await realpath(given, 'buffer');
+      // A path that cannot be read, such as a URL, is no leftover.
       const files = paths.map((path) => stat(path, { bigint: true }).catch(() => undefined));
       const kept = [...(await sourceFiles(sources)), ...(await Promise.all(files))];
       await this.#requireNoSource(folder, kept);
