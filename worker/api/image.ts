@@ -399,7 +399,11 @@ export class OpenImage {
 
   async *#extents(session: ImageSession, signal: AbortSignal): AsyncGenerator<Extent, void, void> {
     const { client, image } = session;
-    const map = await this.#use(client.call('map', image));
+    const map = await this.#use(
+      session.run(signal, () => client.call('map', image)),
+      MAPPING,
+      signal,
+    );
     try {
       for (;;) {
         const next = session.run(signal, (operation) => client.call('nextExtents', operation, map));

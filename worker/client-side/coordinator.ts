@@ -104,17 +104,22 @@ export function freeCoordinator(starter: WorkerStarter): Coordinator {
   return coordinator;
 }
 
-/** Runs `work` in any coordinator, even one with an open image. Starts one only if there is none. */
+/**
+ * Runs `work` in any coordinator, even one with an open image. Starts one only if there is none. As long as `work` runs, the
+ * coordinator is not ended because of an operation that ignores its cancel.
+ */
 export async function inAnyCoordinator<T>(
   starter: WorkerStarter,
   work: (client: Coordinator['client']) => Promise<T>,
 ): Promise<T> {
   const [coordinator = freeCoordinator(starter)] = usable();
   coordinator.use();
+  coordinator.beginOperation();
   try {
     await coordinator.ready;
     return await work(coordinator.client);
   } finally {
+    coordinator.endOperation(false);
     coordinator.release(true);
   }
 }

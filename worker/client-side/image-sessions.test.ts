@@ -137,3 +137,24 @@ describe('a session that has died', () => {
     expect(opened).toBe(1);
   });
 });
+
+test('what the image tells is not lost to an operation that ignores its cancel', async () => {
+  const sessions = await open();
+  const { signal } = new AbortController();
+  const [abort, never] = [new AbortController(), new Promise<never>(() => {})];
+  let tell = (_: unknown) => {};
+  workers.methods.output = () => new Promise((resolve) => (tell = resolve));
+  const session = await sessions.acquireLocked(signal);
+  const ignoring = failure(session.run(abort.signal, () => never));
+  const output = sessions.output('raw', {}, signal);
+  abort.abort();
+  // It accepts no new operations, and waits for the output.
+  await vi.waitFor(() => expect(session.usable).toBe(false), { timeout: 60_000 });
+  expect(workers.log).toEqual([]);
+  tell({ format: 'raw' });
+  expect(await output).toEqual({ format: 'raw' });
+  expect(workers.log).toEqual(['terminate workers']);
+  await session.release();
+  await sessions.close();
+  void ignoring;
+});

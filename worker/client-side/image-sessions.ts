@@ -130,7 +130,9 @@ export class ImageSessions {
   ): Promise<OutputFormat> {
     const session = await this.acquireLocked(signal);
     try {
-      const output = await session.client.call('output', session.image, format, formatOptions, diskSize, more);
+      const { client, image } = session;
+      const describe = () => client.call('output', image, format, formatOptions, diskSize, more);
+      const output = await session.run(signal, describe);
       if (output.refusal) throw new DecantError(output.refusal.kind, output.refusal.message, output.refusal);
       return output;
     } finally {
@@ -144,7 +146,7 @@ export class ImageSessions {
     const { client, image } = session;
     let map: number | undefined;
     try {
-      const started = await client.call('layout', image);
+      const started = await session.run(signal, () => client.call('layout', image));
       map = started;
       for (;;) {
         const extents = await session.run(signal, (operation) => client.call('nextExtents', operation, started));
