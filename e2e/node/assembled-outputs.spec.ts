@@ -198,12 +198,10 @@ for (const [args, status, part] of [
   [[...VHD, '--resume', 'KINDS', 'out'], 2, 'the output format vpc (subformat=dynamic) is written in one pass'],
   [[...VHD, 'HUGE', 'out'], 1, 'A VHD holds at most 2040 GiB'],
   [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
-  [['-c', '-o', 'compress=off', 'KINDS', 'out.qcow2'], 2, '-c contradicts -o compress=off; omit one of them'],
-  [
-    ['-c', '-o', 'compress=maybe', 'KINDS', 'out.qcow2'],
-    2,
-    "'maybe' is not a valid compress of the output format qcow2",
-  ],
+  [['-c', '-o', 'compress=no', 'KINDS', 'out.qcow2'], 2, '-c and -o compress state one option; omit one of them'],
+  [['--cpus', '4', '-o', 'cpus=2', 'KINDS', 'out.ova'], 2, '--cpus and -o cpus state one option; omit one of them'],
+  [['-o', 'compress=maybe', 'KINDS', 'out.qcow2'], 2, "'maybe' is not a valid compress of the output format qcow2"],
+  [['-o', '__proto__=x', 'KINDS', 'out.qcow2'], 2, "has no option '__proto__'"],
 ] as [string[], number, string][]) {
   test(`said before anything is written: ${args.join(' ')}`, ({ folder }) => {
     const names: Record<string, string> = { KINDS: images.kinds(), HUGE: images.huge() };

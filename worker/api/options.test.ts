@@ -247,6 +247,16 @@ describe('options of an output format', () => {
     expect(settleFormatOptions({ formatOptions })).toEqual(expected);
   });
 
+  test('no name has a meaning of its own', () => {
+    const formatOptions = JSON.parse('{ "__proto__": "x" }');
+    expect(Object.entries(settleFormatOptions({ formatOptions }))).toEqual([['__proto__', 'x']]);
+  });
+
+  test.each([new Map([['compress', 'on']]), ['compress']])('%o is refused', (given) => {
+    const formatOptions = given as unknown as Record<string, string>;
+    expect(() => settleFormatOptions({ formatOptions })).toThrow(usage("'formatOptions' must be a plain object"));
+  });
+
   test.each([null, {}, [], 1n, Symbol('a'), () => 'on'])('the value %o is refused', (value) => {
     const formatOptions = { compress: value } as unknown as Record<string, string>;
     const message = "The option 'compress' must be a string, a number, true or false";

@@ -32,7 +32,7 @@ import {
   type TopicName,
 } from './commands.js';
 import { didYouMean } from './did-you-mean.js';
-import { outputFormat } from './formats.js';
+import { COMPRESS, outputFormat } from './formats.js';
 import { shownInput } from './operands.js';
 import { passwordFile } from './secret-files.js';
 import { type Read, requireOneFromInput, STANDARD_OUTPUT } from './standard-streams.js';
@@ -410,6 +410,13 @@ function convertArguments(found: Parsed): ConvertArguments {
   if (digest && resume)
     throw usage('--digest does not work with --resume, since a resumed conversion does not read the whole disk');
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');
+  const [stated, named] = [optionList(lists), definedOf({ cpus, memory, firmware, os })];
+  const twice = [...Object.keys(named), ...(values.compress ? [COMPRESS] : [])].find((name) =>
+    Object.hasOwn(stated, name),
+  );
+  if (twice !== undefined) {
+    throw usage(`${twice === COMPRESS ? '-c' : `--${twice}`} and -o ${twice} state one option; omit one of them`);
+  }
   const {
     format,
     formatOptions,
@@ -417,7 +424,7 @@ function convertArguments(found: Parsed): ConvertArguments {
     isLoose = false,
   } = outputFormat(output, {
     requestedFormat,
-    options: { ...optionList(lists), ...definedOf({ cpus, memory, firmware, os }) },
+    options: { ...stated, ...named },
     place,
   });
   if (isLoose && (existing || resume || sync)) {

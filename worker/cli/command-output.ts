@@ -5,6 +5,7 @@ import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
 import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
 import type { CommandOf } from './arguments.js';
+import { COMPRESS } from './formats.js';
 import { awaitBeforeExit } from './interrupts.js';
 import { LooseMachine } from './loose-machine.js';
 import { namedFile, shownInput } from './operands.js';
@@ -34,9 +35,6 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
 }
 
 export type ConvertCommand = CommandOf<'convert'>;
-
-/** The option of formats that are compressed on demand. */
-const COMPRESS = 'compress';
 
 /** Fails as the conversion of any image to `output` does with these arguments. Nothing is written to `output`. */
 export async function requirePossible(command: ConvertCommand, output: Output, signal: AbortSignal): Promise<void> {
@@ -74,7 +72,7 @@ export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Out
   ...(command.spool === undefined || (typeof output === 'string' && !image.streamed) ? {} : { spool: command.spool }),
 });
 
-/** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot, and for `-o compress=off`. */
+/** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot. */
 function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<string, string> {
   const { compress, format, output } = command;
   const chosen = formats.find(({ name }) => name === format);
@@ -85,9 +83,7 @@ function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<strin
     ...command.formatOptions,
   };
   if (!compress || !chosen) return formatOptions;
-  if (formatOptions[COMPRESS] === 'off')
-    throw new DecantError('usage', '-c contradicts -o compress=off; omit one of them');
-  if (chosen.options.some(({ name }) => name === COMPRESS)) return { [COMPRESS]: 'on', ...formatOptions };
+  if (chosen.options.some(({ name }) => name === COMPRESS)) return { ...formatOptions, [COMPRESS]: 'on' };
   if (chosen.compressed) return formatOptions;
   const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
   throw new DecantError('usage', `-c needs a compressed output format: -O ${compressed.join(' or -O ')}`);

@@ -28,6 +28,9 @@ export const KNOWN = extensionsOf([...FORMATS, ...CONTAINERS]);
 
 const DEFAULT = 'raw';
 
+/** The option of formats that are compressed on demand: `-c`. */
+export const COMPRESS = 'compress';
+
 /** Extensions of formats; longer ones first. */
 const EXTENSIONS = OUTPUTS.flatMap(({ name, extensions }) => extensions.map((end) => [end, name] as const)).toSorted(
   ([a], [b]) => b.length - a.length,
