@@ -57,8 +57,8 @@ impl SentPart for Vec<u8> {
     fn decode(self: Box<Self>, container: ContainerNumber) -> LocalBoxFuture<'static, Result<DecodedPart>> {
         async move {
             container.prepare().await?;
-            let (size, bytes) = decode_part(container, *self)?;
-            Ok(DecodedPart { size, bytes: Box::new(bytes) })
+            let (facts, bytes) = decode_part(container, *self)?;
+            Ok(DecodedPart { facts, bytes: Box::new(bytes) })
         }
         .boxed_local()
     }

@@ -1,6 +1,8 @@
 //! Raw disks in gzip and as streams: the bytes of the disk, or one clear error, for any content.
 
+use crate::common::small::{small, small_disk};
 use crate::common::*;
+use decant::error::fields::Field;
 use decant::io::target::{Abilities, Holes};
 use decant::open::disk_choice::DiskChoice;
 use decant::{ErrorKind, Input, OpenOptions};
@@ -474,6 +476,22 @@ fn trailers_are_left_out() {
                 let said = format!("{} bytes", size);
                 assert!(converted.notices[0].message.contains(&said), "{what}: {}", converted.notices[0].message);
             }
+        }
+    }
+    // Around another image, too: in one block, and in groups of members.
+    let image = small();
+    let noise = noise(700_000);
+    let archive = crate::tar::archive(&[crate::tar::member("a", b'0', &image), crate::tar::member("b", b'0', &noise)]);
+    let in_members = archive.chunks(70_000).map(|data| member(0, &[], data)).collect::<Vec<_>>().concat();
+    for (what, file) in [("one member", member(0, &[], &image)), ("members", in_members)] {
+        for (trailer, expected) in
+            [(&b""[..], None), (&[0; 512], None), (&b"\0trailer\0\0\0\0"[..], Some(Field::Number(11)))]
+        {
+            let case = Case { in_place: true, ..Case::new([&file[..], trailer].concat()) };
+            let safety = case.info().unwrap().safety;
+            let found = safety.iter().find(|notice| notice.code == "trailer");
+            assert_eq!(found.and_then(|notice| notice.fields.get("size")), expected.as_ref(), "{what}, {trailer:?}");
+            assert!(case.bytes().unwrap() == small_disk(), "{what}, {trailer:?}: other bytes");
         }
     }
     for bit in 0..24 {

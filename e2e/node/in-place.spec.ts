@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32, deflateRawSync } from 'node:zlib';
 import type * as Decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
 import { decant, run } from '../support/command.js';
 import { cached, hashFile, images, qemuImg, small } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -146,6 +147,19 @@ test('a block that is too large is refused with the size of the content', async 
   const fields = { format: 'qcow2', container: 'xz', size: statSync(small.zlib()).size + LONG };
   await expect(api.open(file)).rejects.toMatchObject({ kind: 'unsupported', code: 'needs-spool', fields });
   expect(decant('info', file).stdout).toMatch(/virtual size: unknown.+\nunpacked size: /);
+});
+
+test('bytes after a compressed image have a notice, in place and unpacked', async ({ folder }) => {
+  const file = packed(folder, 'a.gz', `gzip -1c '${small.zlib()}'; printf 'a trailer\\0\\0\\0\\0'`);
+  for (const options of [{}, { spool: folder }]) {
+    const notices = await closing(await api.open(file, options), async (image) => image.info.safety);
+    expect(notices).toMatchObject([{ code: 'trailer', fields: { size: 13 } }]);
+  }
+  expect(decant('convert', file, join(folder, 'out'))).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining('13 bytes after the compressed data belong to nothing and are ignored'),
+  });
+  expect(hashFile(join(folder, 'out'))).toBe(hashFile(small.raw()));
 });
 
 /** The first block of an xz file begins here. */

@@ -4,6 +4,7 @@
 import type { ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions, type LayerPasswords } from '../client-side/image-sessions.js';
 import type { DecantError } from '../errors/errors.js';
+import type { NoticeCode } from '../errors/names.js';
 import type { OpenResult } from '../messages/coordinator.js';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { ContainerInfo, DiskMember, MachineHardware, Notice, Snapshot } from '../public/types.js';
@@ -19,6 +20,9 @@ const OTHERWISE = 'unpack the image yourself';
 
 /** The packed files from which a disk can be chosen. */
 const ARCHIVES = ['tar', 'zip'];
+
+/** The notices of unpacking that the image bears: they are about the containers. */
+const OF_CONTAINERS: readonly NoticeCode[] = ['manifest-unchecked', 'trailer'];
 
 /** An image that is being opened. */
 export interface Opening {
@@ -107,7 +111,7 @@ async function unpack(
   try {
     const listening = { signal, ...(onProgress && { onProgress: asPhase('unpacking', onProgress) }) };
     const { notices } = await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
-    return { content: target.content!, notices: notices.filter(({ code }) => code === 'manifest-unchecked') };
+    return { content: target.content!, notices: notices.filter(({ code }) => OF_CONTAINERS.includes(code)) };
   } finally {
     await sessions.end();
   }

@@ -199,6 +199,7 @@ impl Drop for User<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::part::PartFacts;
     use super::*;
     use crate::error::ErrorKind;
     use futures_executor::block_on;
@@ -233,7 +234,8 @@ mod tests {
         let decode = move |number: usize| {
             list.borrow_mut().push(number);
             count.set(count.get() + 1);
-            let part = DecodedPart { size: 30 * MIB, bytes: Box::new(Counted(number, count.clone())) };
+            let facts = PartFacts { size: 30 * MIB, trailer: 0 };
+            let part = DecodedPart { facts, bytes: Box::new(Counted(number, count.clone())) };
             ready(Ok(part)).boxed_local()
         };
         (decoded, alive, decode)

@@ -64,7 +64,7 @@ impl PackedFile {
     async fn decoded(self, block: Block, size: u64) -> Result<DecodedPart> {
         let part = self.read(&block, size).await?;
         match self.decode(part).await {
-            Ok(decoded) if decoded.size == size => Ok(decoded),
+            Ok(decoded) if decoded.facts.size == size => Ok(decoded),
             Err(error) if error.kind != ErrorKind::Corrupt => Err(error),
             found => {
                 let (name, start, end) = (self.container.name, block.start, block.start + block.len);
@@ -83,6 +83,8 @@ pub(crate) struct BlockSource {
     file: PackedFile,
     pub(super) units: Vec<Unit>,
     size: u64,
+    /// See [`crate::io::stream::Ended::trailer`].
+    pub(crate) trailer: u64,
     cache: BlockCache,
     /// How many times a block was decoded, and how often the current conversion allows it.
     decoded: Cell<u64>,
@@ -90,13 +92,14 @@ pub(crate) struct BlockSource {
 }
 
 impl BlockSource {
-    /// Creates the content of `file` from its blocks, `units`. `first` is the data of the first one, if it was decoded before.
-    pub(super) fn new(file: PackedFile, units: Vec<Unit>, first: Option<DecodedPart>) -> Rc<Self> {
+    /// Creates the content of `file` from its blocks, `units`, with `trailer` bytes after them. `first` is the data of the first one, if it
+    /// was decoded before.
+    pub(super) fn new(file: PackedFile, units: Vec<Unit>, trailer: u64, first: Option<DecodedPart>) -> Rc<Self> {
         let size = units.last().map_or(0, |last| last.offset + last.size);
         let weights = units.iter().map(|unit| unit.block.len + unit.size).collect();
         // Each worker has a part, and one waits: half as many as in a stream.
         let cache = BlockCache::new(weights, file.decoder.depth() / 2, first);
-        Rc::new(Self { file, units, size, cache, decoded: Cell::new(0), allowed: Cell::new(u64::MAX) })
+        Rc::new(Self { file, units, size, trailer, cache, decoded: Cell::new(0), allowed: Cell::new(u64::MAX) })
     }
 
     /// Limits the reads of a conversion, until the result is dropped: they fail with the code `needs-spool` if they decode the content

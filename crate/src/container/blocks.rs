@@ -1,7 +1,7 @@
 //! Finds the blocks of a compressed file that decode independently.
 
 use super::block_source::{BlockSource, PackedFile, Unit};
-use super::part::PartDecoder;
+use super::part::{PartDecoder, PartFacts};
 use super::{Compression, Container};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
@@ -52,9 +52,9 @@ pub(crate) async fn find(container: &'static Container, source: Rc<dyn Source>, 
     let found = searched(of, &*file.source, LARGEST_PART).await?;
     let size = found.as_deref().and_then(size_of);
     if let Some(blocks) = found
-        && let Some(units) = measured(&file, blocks, &*by.measured).await?
+        && let Some((units, trailer)) = measured(&file, blocks, &*by.measured).await?
     {
-        return Ok(BlocksFound::Blocks(BlockSource::new(file, units, None)));
+        return Ok(BlocksFound::Blocks(BlockSource::new(file, units, trailer, None)));
     }
     let expected = match size {
         None if of.has_size_at_end => size_at_end(&*file.source).await?,
@@ -68,8 +68,9 @@ pub(crate) async fn find(container: &'static Container, source: Rc<dyn Source>, 
     let part = file.read(&block, expected).await?;
     match file.decode(part).await {
         Ok(first) => {
-            let unit = Unit { block, offset: 0, size: first.size };
-            Ok(BlocksFound::Blocks(BlockSource::new(file, vec![unit], Some(first))))
+            let PartFacts { size, trailer } = first.facts;
+            let unit = Unit { block, offset: 0, size };
+            Ok(BlocksFound::Blocks(BlockSource::new(file, vec![unit], trailer, Some(first))))
         }
         Err(error) if error.kind == ErrorKind::Corrupt => Err(error),
         Err(_) => Ok(BlocksFound::InOrder(size)),
@@ -116,10 +117,10 @@ async fn searched(of: &BlocksOf, source: &dyn Source, largest: u64) -> Result<Op
     }
 }
 
-/// Returns `blocks` with their sizes. `None` if [`sizes_of`] does not find the sizes, or if a block is too large. Also `None` if a block
-/// states that it is empty: no read would decode it, and data in it would not be noticed.
-async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64)) -> Result<Option<Vec<Unit>>> {
-    let Some(sizes) = sizes_of(file, &blocks, measured).await? else { return Ok(None) };
+/// Returns `blocks` with their sizes, and the length of the trailer after them. `None` if [`sizes_of`] does not find the sizes, or if a
+/// block is too large. Also `None` if a block states that it is empty: no read would decode it, and data in it would not be noticed.
+async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64)) -> Result<Option<(Vec<Unit>, u64)>> {
+    let Some((sizes, trailer)) = sizes_of(file, &blocks, measured).await? else { return Ok(None) };
     let mut offset = 0;
     let mut units = Vec::new();
     for (block, size) in blocks.into_iter().zip(sizes) {
@@ -131,12 +132,12 @@ async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64))
         offset += size;
     }
     // If all blocks claim to be empty, nothing decodes them, and data in them would not be noticed.
-    Ok((offset > 0).then_some(units))
+    Ok((offset > 0).then_some((units, trailer)))
 }
 
-/// Returns the sizes of `blocks`. Decodes the blocks of unknown size once. `None` if there is only one such block, if they are too large,
-/// or if decoding fails. Fails as reading does.
-async fn sizes_of(file: &PackedFile, blocks: &[Block], measured: &dyn Fn(f64)) -> Result<Option<Vec<u64>>> {
+/// Returns the sizes of `blocks`, and the length of the trailer. Decodes the blocks of unknown size once. `None` if there is only one such
+/// block, if they are too large, or if decoding fails. Fails as reading does.
+async fn sizes_of(file: &PackedFile, blocks: &[Block], measured: &dyn Fn(f64)) -> Result<Option<(Vec<u64>, u64)>> {
     let mut sizes: Vec<_> = blocks.iter().map(|block| block.size).collect();
     let unknown: Vec<_> = (0..blocks.len()).filter(|&at| sizes[at].is_none()).collect();
     let total: u64 = unknown.iter().map(|&at| blocks[at].len).sum();
@@ -150,21 +151,22 @@ async fn sizes_of(file: &PackedFile, blocks: &[Block], measured: &dyn Fn(f64)) -
         let part = file.read(&blocks[at], 0).await?;
         // If the file is damaged, unpacking it reports where.
         let decoded = file.decode(part).await.ok();
-        Ok::<_, Error>((at, decoded.map(|decoded| decoded.size)))
+        Ok::<_, Error>((at, decoded.map(|decoded| decoded.facts)))
     };
     let measuring = iter(unknown).map(measure).buffer_unordered(MEASURED_AT_ONCE);
     pin_mut!(measuring);
-    let mut done = 0;
+    let (mut done, mut trailer) = (0, 0);
     while let Some(found) = measuring.next().await {
-        let (at, size) = found?;
-        if size.is_none() {
-            return Ok(None);
-        }
-        sizes[at] = size;
+        let (at, facts) = found?;
+        let Some(facts) = facts else { return Ok(None) };
+        sizes[at] = Some(facts.size);
+        // Only the last block may have one.
+        trailer += facts.trailer;
         done += blocks[at].len;
         measured(done as f64 / total as f64);
     }
-    Ok(sizes.into_iter().collect())
+    let sizes: Option<_> = sizes.into_iter().collect();
+    Ok(sizes.map(|sizes| (sizes, trailer)))
 }
 
 #[cfg(test)]

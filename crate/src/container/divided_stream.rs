@@ -101,7 +101,7 @@ impl DividedStream {
     /// Takes the next bytes of the current part, as many as there are. Returns their number.
     fn take(&mut self, buf: &mut [u8]) -> usize {
         let Some(part) = &self.current else { return 0 };
-        let len = (part.size - self.taken).min(buf.len() as u64) as usize;
+        let len = (part.facts.size - self.taken).min(buf.len() as u64) as usize;
         part.bytes.copy_to(self.taken as usize, &mut buf[..len]);
         self.taken += len as u64;
         len

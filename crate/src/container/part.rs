@@ -60,10 +60,18 @@ pub(super) fn size_of(part: &[u8]) -> u64 {
     part.first_chunk::<PART_SIZE_LEN>().map_or(0, |size| u64::from_le_bytes(*size))
 }
 
-/// The data of a part.
-pub struct DecodedPart {
+/// Facts about the data of a part.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PartFacts {
     /// Its size in bytes.
     pub(crate) size: u64,
+    /// See [`Ended::trailer`].
+    pub(crate) trailer: u64,
+}
+
+/// The data of a part.
+pub struct DecodedPart {
+    pub(crate) facts: PartFacts,
     /// The data; nothing if it is all zeros.
     pub(crate) bytes: Box<dyn PartBytes>,
 }
@@ -139,10 +147,11 @@ impl<Room: PartRoom> PartDecoding<Room> {
         Ok(len < STEP)
     }
 
-    /// Returns the size of the data, whether it is all zeros, and the room, which starts with the data unless that is all
+    /// Returns facts about the data, whether it is all zeros, and the room, which starts with the data unless that is all
     /// zeros. Must be called after the last step.
-    pub(crate) fn finish(self) -> (u64, bool, Room) {
-        (self.size as u64, self.is_zero, self.room)
+    pub(crate) fn finish(self) -> (PartFacts, bool, Room) {
+        let facts = PartFacts { size: self.size as u64, trailer: self.stream.ended().trailer };
+        (facts, self.is_zero, self.room)
     }
 }
 
@@ -160,13 +169,13 @@ mod in_memory {
     use super::*;
     use futures_util::future::ready;
 
-    /// Decodes `part` of `container`, whose module must be ready. Returns the size of the data, and the data, or nothing if it is
+    /// Decodes `part` of `container`, whose module must be ready. Returns facts about the data, and the data, or nothing if it is
     /// all zeros. Fails as [`PartDecoding`] does.
-    pub(crate) fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
+    pub(crate) fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(PartFacts, Vec<u8>)> {
         let mut decoding = PartDecoding::begin(container, Box::new(InMemory { bytes: part, taken: 0 }), Vec::new())?;
         while !decoding.step()? {}
-        let (size, is_zero, data) = decoding.finish();
-        Ok((size, if is_zero { Vec::new() } else { data }))
+        let (facts, is_zero, data) = decoding.finish();
+        Ok((facts, if is_zero { Vec::new() } else { data }))
     }
 
     impl PartRoom for Vec<u8> {

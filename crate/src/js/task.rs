@@ -1,7 +1,7 @@
 //! Messages between coordinators and workers, and the files whose bytes are delivered with a job.
 
 use crate::compress::Placement;
-use crate::container::part::ContainerNumber;
+use crate::container::part::{ContainerNumber, PartFacts};
 use crate::convert::digest::Digested;
 use crate::convert::{ExecutedJob, Job, Transcoder};
 use crate::crypt::Keys;
@@ -93,10 +93,10 @@ pub(super) fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
     Ok(job)
 }
 
-/// Makes the reply to a part of a compressed file, whose data has `size` bytes: `data`, or nothing if it is all zeros. Fails with
+/// Makes the reply to a part of a compressed file, with `facts` about its data: `data`, or nothing if it is all zeros. Fails with
 /// `internal` if memory runs out.
-pub(super) fn reply_of_part(size: u64, data: Uint8Array) -> Result<JsReply> {
-    let reply = reply_with(&size)?;
+pub(super) fn reply_of_part(facts: PartFacts, data: Uint8Array) -> Result<JsReply> {
+    let reply = reply_with(&facts)?;
     reply.set_bytes(data);
     Ok(reply)
 }
@@ -115,7 +115,7 @@ fn reply_with(report: &impl Serialize) -> Result<JsReply> {
 }
 
 impl JsReply {
-    /// The report: an [`ExecutedJob`], or the size of a part. Fails with `internal`.
+    /// The report: an [`ExecutedJob`], or [`PartFacts`]. Fails with `internal`.
     pub(super) fn report_as<T: DeserializeOwned>(&self) -> Result<T> {
         let (report, mut short) = (self.report(), [0; SHORT]);
         match short.get_mut(..report.length() as usize) {

@@ -154,6 +154,7 @@ impl Image {
         }
         info.safety.extend(safety::notices(&info, self.stored()));
         info.safety.extend(self.opened.top.reason.notice(&info.containers));
+        info.safety.extend(self.blocks().and_then(|blocks| safety::trailer(blocks.trailer)));
         info.safety.extend(self.opened.top.list.raw_beside.as_deref().map(safety::raw_beside));
         let capacity = self.opened.top.list.capacity;
         info.safety.extend(capacity.and_then(|capacity| safety::other_capacity(capacity, self.virtual_size())));

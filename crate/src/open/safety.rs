@@ -84,6 +84,12 @@ pub(crate) fn raw_beside(file: &str) -> Notice {
     Notice::new("raw-disk-beside", message).field("file", file)
 }
 
+/// Returns the notice that `trailer` bytes follow compressed data, unless there are none.
+pub(crate) fn trailer(trailer: u64) -> Option<Notice> {
+    let message = || format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
+    (trailer > 0).then(|| Notice::new("trailer", message()).field("size", trailer))
+}
+
 /// Returns the notice that a decoder takes `window` bytes of memory, unless that is usual.
 pub(crate) fn large_window(window: u64) -> Option<Notice> {
     let message = format!(

@@ -17,7 +17,7 @@ use crate::open::identify::{FileType, RawReason, identify_end, identify_start};
 use crate::open::manifest::unchecked_in_order;
 use crate::open::members::unmarked;
 use crate::open::refusals::{empty_stream, not_in_order};
-use crate::open::safety::other_capacity;
+use crate::open::safety;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -263,14 +263,11 @@ impl InOrderPlanner {
         if has_manifest {
             self.notices.borrow_mut().push(unchecked_in_order());
         }
-        if trailer > 0 {
-            let message = format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
-            self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
-        }
+        self.notices.borrow_mut().extend(safety::trailer(trailer));
         let size = (self.planned + last as u64).next_multiple_of(SECTOR);
         self.notices
             .borrow_mut()
-            .extend(self.disk.capacity.or(capacity).and_then(|capacity| other_capacity(capacity, size)));
+            .extend(self.disk.capacity.or(capacity).and_then(|capacity| safety::other_capacity(capacity, size)));
         let containers = &self.disk.containers;
         if !self.disk.reason.is_guess() {
             let reason = match (self.disk.reason, self.reason) {

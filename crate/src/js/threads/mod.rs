@@ -104,12 +104,12 @@ async fn run_part(container: ContainerNumber, has_room: bool, brought: Array) ->
         piece.copy_to(to);
         rest = after;
     }
-    let (size, bytes) = in_thread(move || decode_part(container, part)).await??;
+    let (facts, bytes) = in_thread(move || decode_part(container, part)).await??;
     let room =
         if room.length() as usize >= bytes.len() { room } else { Uint8Array::new_with_length(bytes.len() as u32) };
     let room = room.subarray(0, bytes.len() as u32);
     room.copy_from(&bytes);
-    reply_of_part(size, room)
+    reply_of_part(facts, room)
 }
 
 /// Resolves to what `run` returns in a thread of the pool. Fails with `internal` if the thread ends.

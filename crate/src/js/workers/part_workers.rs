@@ -80,7 +80,7 @@ impl SentPart for Sent {
         async move {
             let reply: JsReply = sent?.await.map_err(failed)?.unchecked_into();
             let bytes = Box::new(Received { data: reply.bytes(), spares: self.spares });
-            Ok(DecodedPart { size: reply.report_as()?, bytes })
+            Ok(DecodedPart { facts: reply.report_as()?, bytes })
         }
         .boxed_local()
     }

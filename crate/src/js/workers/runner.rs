@@ -76,9 +76,9 @@ impl Runner {
                 turn().await;
             }
         }
-        let (size, is_zero, room) = decoding.finish();
+        let (facts, is_zero, room) = decoding.finish();
         // The buffer returns even if it has no data.
-        reply_of_part(size, room.subarray(0, if is_zero { 0 } else { room.length() }))
+        reply_of_part(facts, room.subarray(0, if is_zero { 0 } else { room.length() }))
     }
 }
 
