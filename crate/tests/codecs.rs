@@ -280,6 +280,42 @@ fn streams_padding_and_hostile_headers() {
     }
 }
 
+/// A file may begin with skippable frames of any length, which identification skips.
+#[test]
+fn skippable_frames_at_the_start() {
+    let disk = disk(70_000);
+    let skippable = |len: usize| [&[0x5f, 0x2a, 0x4d, 0x18][..], &(len as u32).to_le_bytes(), &vec![7; len]].concat();
+    const HEAD: usize = 36 << 10;
+    // (lengths of frames, whether a file and a stream are recognised)
+    let rows: &[(&[usize], bool, bool)] = &[
+        (&[HEAD - 9], true, true),
+        (&[HEAD - 8], true, true),
+        (&[HEAD], true, true),
+        (&[9, HEAD, 0], true, true),
+        (&[MIB, MIB, 5, MIB], true, false),
+        (&[HEAD; 64], true, false),
+        (&[HEAD; 65], false, false),
+    ];
+    for codec in [&ZSTD, &LZ4] {
+        for (frames, in_file, in_stream) in rows {
+            let file = [frames.iter().flat_map(|&len| skippable(len)).collect(), codec.pack(&disk)].concat();
+            for (as_stream, is_known) in [(false, *in_file), (true, *in_stream)] {
+                let what = format!("{}: {frames:?}, {as_stream}", codec.name);
+                match (Case { as_stream, ..Case::new(file.clone()) }.bytes(), is_known) {
+                    (Ok(found), true) => assert!(found[..70_000] == disk, "{what}: other bytes"),
+                    (Err(error), false) => assert_eq!(error.kind, ErrorKind::NotRecognised, "{what}: {error}"),
+                    (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
+                }
+            }
+        }
+    }
+    // Nothing else is recognised after such a frame.
+    let qcow2 = [skippable(HEAD), small()].concat();
+    assert_eq!(bytes(qcow2).unwrap_err().kind, ErrorKind::NotRecognised);
+    // A frame ends before its length.
+    assert_eq!(bytes(skippable(HEAD)[..HEAD].to_vec()).unwrap_err().kind, ErrorKind::NotRecognised);
+}
+
 /// `data` as lz4 packs it from a file.
 fn lz4_of_known_size(data: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();

@@ -106,14 +106,35 @@ fn is_bzip2(sample: &Sample<'_>) -> bool {
     [decant_bzip2::BLOCK, decant_bzip2::END].iter().any(|signature| part.starts_with(&signature.to_be_bytes()[2..]))
 }
 
+/// A skippable frame without content.
+pub(crate) const EMPTY_FRAME: [u8; SKIPPABLE_HEADER] = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
+
 /// Whether the first frame of the file that is not skippable begins with one of `magics`. Programs that compress to zstd or lz4 in
 /// parallel write skippable frames. Returns false if they are longer than the sample.
 fn begins_with_frame(sample: &Sample<'_>, magics: &[u32]) -> bool {
-    let mut rest = sample.head;
-    while rest.len() >= SKIPPABLE_HEADER && SKIPPABLE_MAGIC.contains(&le32(rest, 0)) {
-        rest = rest[SKIPPABLE_HEADER..].get(le32(rest, 4) as usize..).unwrap_or_default();
-    }
+    let end = usize::try_from(end_of_skippable(sample.head)).ok();
+    let rest = end.and_then(|end| sample.head.get(end..)).unwrap_or_default();
     magics.iter().any(|magic| rest.starts_with(&magic.to_le_bytes()))
+}
+
+/// Returns the end of the skippable frames with which a file begins, if its first bytes, `head`, do not show what follows them.
+pub(crate) fn long_skippable(head: &[u8]) -> Option<u64> {
+    let end = end_of_skippable(head);
+    (end > 0 && end + SKIPPABLE_HEADER as u64 > head.len() as u64).then_some(end)
+}
+
+/// The end of the skippable frames at the start of `head`, which may be after `head`.
+fn end_of_skippable(head: &[u8]) -> u64 {
+    let mut end = 0;
+    while let Some(header) = head.get(end as usize..).and_then(|rest| rest.first_chunk::<SKIPPABLE_HEADER>())
+        && SKIPPABLE_MAGIC.contains(&le32(header, 0))
+    {
+        end += SKIPPABLE_HEADER as u64 + u64::from(le32(header, 4));
+        if end > head.len() as u64 {
+            break;
+        }
+    }
+    end
 }
 
 /// The data of a compressed stream.

@@ -21,6 +21,7 @@ use crate::io::source::{Slice, Source, zeroed};
 use crate::io::stream::{ByteStream, FileStream};
 use crate::offsets::{ByteRange, HostOffset};
 use blocks::BlocksOf;
+pub(crate) use codec_stream::{EMPTY_FRAME, long_skippable};
 use decant_module::{LARGEST_PART, Module};
 use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;

@@ -1,7 +1,7 @@
 //! Descends from a file or a stream through its containers to an image.
 
 use crate::container::block_source::BlockSource;
-use crate::container::{Compression, Container, Content, Decode, List, MAX_NESTED, Member, StatedCrc};
+use crate::container::{Compression, Container, Content, Decode, List, MAX_NESTED, Member, StatedCrc, long_skippable};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,6 +13,7 @@ use crate::modules::prepare;
 use crate::open::chain::open_options::OpenOptions;
 use crate::open::disk_choice::{self, Choice, Choosing};
 use crate::open::disk_in_order::{DiskInOrder, several_files};
+use crate::open::guess::REACH;
 use crate::open::identify::{FileType, RawReason, identify, identify_start, is_raw_disk};
 use crate::open::manifest::Manifest;
 use crate::open::members::{Found, ImageIn, image_in};
@@ -110,7 +111,7 @@ impl<'a> Descent<'a> {
 
     /// Descends from `stream`. Fails as [`Self::follow_file`] does, and with `not-recognised` if it is empty.
     pub(super) async fn follow_stream(&mut self, stream: Box<dyn ByteStream>) -> Result<Level> {
-        let level = self.identified(Peeked::new(stream, HEAD as usize).await?);
+        let level = self.identified(Peeked::new(stream, HEAD as usize).await?).await?;
         self.follow(level).await
     }
 
@@ -228,7 +229,7 @@ impl<'a> Descent<'a> {
         let stream = (compression.decode)(metered(stream, self.budget.clone(), container.name))?;
         let content = self.decoded(decoder, stream).await?;
         self.containers.push(ContainerInfo { name: container.name, member: None });
-        Ok(self.identified(content))
+        self.identified(content).await
     }
 
     /// Moves to the disk in `container`, an archive whose bytes are `stream`. `files` decodes the archive to its files, in order.
@@ -256,7 +257,7 @@ impl<'a> Descent<'a> {
             name.to_owned()
         });
         self.containers.push(ContainerInfo { name: container.name, member });
-        Ok(self.identified(content))
+        self.identified(content).await
     }
 
     /// Begins to read the file `source` in order.
@@ -278,9 +279,12 @@ impl<'a> Descent<'a> {
     }
 
     /// Identifies the file `stream` by its start.
-    fn identified(&self, stream: Peeked) -> Level {
+    async fn identified(&self, mut stream: Peeked) -> Result<Level> {
+        if long_skippable(stream.head()).is_some() {
+            stream = Peeked::new(Box::new(stream), REACH as usize).await?;
+        }
         let file_type = identify_start(stream.head(), self.name());
-        Level::Stream(stream, file_type)
+        Ok(Level::Stream(stream, file_type))
     }
 
     /// Fails with `limit` if no further container may be opened.

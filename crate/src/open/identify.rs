@@ -1,6 +1,6 @@
 //! Identifies a file by its first and last bytes, and the one name that decides; says why a file is read as a raw disk.
 
-use crate::container::{CONTAINERS, Container};
+use crate::container::{CONTAINERS, Container, EMPTY_FRAME, long_skippable};
 use crate::disk::info::{ContainerInfo, Notice};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,6 +24,9 @@ pub(crate) enum FileType {
     /// A file in no known format. It may be a raw disk.
     Unknown,
 }
+
+/// How often a file is read after skippable frames, of zstd or lz4, that are longer than what was read before.
+const MOST_SKIPPED: usize = 64;
 
 /// The file name that Google Compute Engine requires for a disk.
 const RAW_DISK: &str = "disk.raw";
@@ -62,11 +65,17 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
 /// Identifies `source` by its first bytes only, as QEMU does: to QEMU, a fixed VHD is a raw disk. Fails as [`identify`]
 /// does.
 pub(crate) async fn identify_as_qemu(source: &dyn Source) -> Result<FileType> {
-    let head = read_start(source, HEAD).await?;
+    let (mut head, mut start) = (read_start(source, HEAD).await?, 0);
+    for _ in 0..MOST_SKIPPED {
+        let Some(end) = long_skippable(&head).map(|end| start + end).filter(|&end| end < source.size()) else { break };
+        let range = ByteRange { start: HostOffset(end), len: HEAD.min(source.size() - end) };
+        head = [&EMPTY_FRAME[..], &read_exact(source, range, "start of the file").await?].concat();
+        start = end - EMPTY_FRAME.len() as u64;
+    }
     Ok(by_content(&Sample { head: &head, tail: &[] }))
 }
 
-/// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.
+/// Identifies a stream by its first [`HEAD`] bytes or more; `member` is its name in its container, if any.
 pub(crate) fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
     if is_raw_disk(member) {
         return FileType::Image(RAW);
