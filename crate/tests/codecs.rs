@@ -180,7 +180,10 @@ fn streams_padding_and_hostile_headers() {
     let rows: &[Row] = &[
         ("xz: two streams", two(&XZ), None),
         ("xz: padding", [XZ.pack(left), vec![0; 12], XZ.pack(right), vec![0; 300_000]].concat(), None),
-        ("xz: odd padding", with(&xz, &[0; 5]), Some((Corrupt, "truncated", "truncated"))),
+        ("xz: a zero after", with(&xz, &[0]), None),
+        ("xz: five zeros after", with(&xz, &[0; 5]), None),
+        ("xz: odd padding", [&xz[..], &[0; 5], &xz].concat(), Some((Corrupt, "xz-damaged", "other bytes follow"))),
+        ("xz: a letter in padding", with(&xz, b"\0x"), Some((Corrupt, "xz-damaged", "other bytes follow"))),
         ("xz: text in padding", with(&xz, b"\0\0\0x"), Some((Corrupt, "xz-damaged", "other bytes follow"))),
         ("xz: text after", with(&xz, b"text"), Some((Corrupt, "xz-damaged", "other bytes follow"))),
         ("xz: half a signature", with(&xz, b"\xfd7z"), Some((Corrupt, "truncated", "truncated"))),
@@ -218,6 +221,14 @@ fn streams_padding_and_hostile_headers() {
         ("zstd: a dictionary", by_dictionary, Some((Unsupported, "unsupported", " of zstd, which"))),
         ("bzip2: two streams", two(&BZIP2), None),
         ("bzip2: empty streams", [BZIP2.pack(b""), bzip2.clone(), BZIP2.pack(b"")].concat(), None),
+        ("bzip2: a zero after", with(&bzip2, &[0]), None),
+        ("bzip2: zeros after", with(&bzip2, &[0; 300_000]), None),
+        (
+            "bzip2: a stream after zeros",
+            [&bzip2[..], &[0; 512], &bzip2].concat(),
+            Some((Corrupt, "bzip2-damaged", "other bytes follow")),
+        ),
+        ("bzip2: text after zeros", with(&bzip2, b"\0\0text"), Some((Corrupt, "bzip2-damaged", "other bytes follow"))),
         ("bzip2: text after", with(&bzip2, b"text"), Some((Corrupt, "bzip2-damaged", "other bytes follow"))),
         ("bzip2: half a signature", with(&bzip2, b"BZ"), Some((Corrupt, "truncated", "truncated"))),
         ("lz4: two frames", two(&LZ4), None),
@@ -650,6 +661,7 @@ fn files_are_divided() {
             NEVER,
         ),
         ("xz in streams", [blocks(left), vec![0; 8], blocks(right)].concat(), 7 + 14, NEVER),
+        ("xz in blocks, a zero after", [&blocks(&disk)[..], &[0]].concat(), all.div_ceil(65536), NEVER),
         ("xz, a stream in one block after others", [blocks(left), XZ.pack(right)].concat(), 7, NEVER),
         ("xz, a block fails", blocks(&disk), 8, 5),
         ("xz, a block of 65 MiB", filter("xz", &["-c0T2", "--block-size=65MiB"], &vec![0; 65 * MIB]), 0, NEVER),
@@ -661,6 +673,7 @@ fn files_are_divided() {
         ("zstd, the first frame fails", [zstd(left), zstd(right)].concat(), 2, 0),
         ("bzip2", bzip2(&disk), bzip2_blocks(&bzip2(&disk)), NEVER),
         ("bzip2 in streams", bzip2_streams.clone(), bzip2_blocks(&bzip2_streams), NEVER),
+        ("bzip2, zeros after", [&bzip2(&disk)[..], &[0; 70_000]].concat(), bzip2_blocks(&bzip2(&disk)), NEVER),
         ("bzip2, a block fails", bzip2(&disk), bzip2_blocks(&bzip2(&disk)), 3),
     ];
     for (name, file, parts, fails) in cases {

@@ -258,6 +258,9 @@ fn repaired_xz(mut file: Vec<u8>) -> Vec<u8> {
 }
 
 fn liblzma(file: &[u8]) -> Option<Vec<u8>> {
+    // Any number of zeros at the end is ignored.
+    let zeros = file.iter().rev().take_while(|&&byte| byte == 0).count();
+    let file = &file[..file.len() - zeros.min(file.len() % 4)];
     let mut stream = liblzma::stream::Stream::new_stream_decoder(MEMORY, CONCATENATED).expect("memory");
     let (mut all, mut piece) = (Vec::new(), vec![0; 64 << 10]);
     loop {
@@ -380,7 +383,8 @@ fn repaired_bzip2(mut file: Vec<u8>) -> Vec<u8> {
 
 fn libbz2(file: &[u8]) -> Option<Vec<u8>> {
     let (mut all, mut rest, mut piece) = (Vec::new(), file, vec![0; 64 << 10]);
-    while !rest.is_empty() || rest.len() == file.len() {
+    // Zeros at the end are ignored.
+    while rest.len() == file.len() || rest.iter().any(|&byte| byte != 0) {
         let mut stream = bzip2::Decompress::new(false);
         loop {
             let (read, before) = (stream.total_in() as usize, stream.total_out());

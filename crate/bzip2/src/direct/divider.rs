@@ -58,6 +58,8 @@ enum Next {
     Block,
     /// The checksum of a stream.
     Checksum,
+    /// Zeros after the last stream.
+    Padding,
 }
 
 impl StreamDecoder for Bzip2Divider {
@@ -79,18 +81,25 @@ impl Bzip2Divider {
                 return Ok(true);
             }
             let Some((&byte, rest)) = buffers.input.split_first() else {
-                return Ok(matches!(self.next, Next::Header) && self.held.is_empty() && self.has_ended);
+                let is_between = matches!(self.next, Next::Header | Next::Padding) && self.held.is_empty();
+                return Ok(is_between && self.has_ended);
             };
             buffers.input = rest;
             self.held.push(byte);
             self.last = self.last << 8 | u64::from(byte);
             match self.next {
+                Next::Header if self.has_ended && self.held == [0] => {
+                    self.held.clear();
+                    self.next = Next::Padding;
+                }
                 Next::Header => self.header()?,
                 Next::First => self.first()?,
                 Next::Block if CANDIDATES[(self.last >> 24) as usize & 0xff] => self.signature()?,
                 Next::Block if self.held.len() > LONGEST_BLOCK => return Err(Fault::Indivisible),
                 Next::Block => {}
                 Next::Checksum => self.end()?,
+                Next::Padding if byte == 0 => self.held.clear(),
+                Next::Padding => return Err(Fault::Trailing),
             }
         }
     }

@@ -18,7 +18,7 @@ const NO_DATA: [u8; 10] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0, 0, 0, 0];
 /// Length of a stream without data, in bytes. No stream is shorter.
 const SHORTEST: usize = MAGIC.len() + 1 + NO_DATA.len();
 
-/// Decodes consecutive bzip2 streams as one. Their checksums are verified.
+/// Decodes consecutive bzip2 streams as one. Their checksums are verified. Zeros may follow the last stream.
 #[derive(Default)]
 pub struct Bzip2Decoder {
     /// The first bytes of a stream that has not begun.
@@ -29,6 +29,8 @@ pub struct Bzip2Decoder {
     stream: Option<Bzip2Stream>,
     /// Whether a stream has ended.
     has_ended: bool,
+    /// Whether zeros follow the last stream.
+    is_padded: bool,
 }
 
 impl Bzip2Decoder {
@@ -42,6 +44,12 @@ impl Bzip2Decoder {
                 (self.stream, self.has_ended) = (None, true);
             } else if buffers.input.is_empty() {
                 return Ok(self.held == 0 && self.has_ended);
+            } else if self.is_padded || self.has_ended && self.held == 0 && buffers.input[0] == 0 {
+                self.is_padded = true;
+                if buffers.input.iter().any(|&byte| byte != 0) {
+                    return Err(Fault::Trailing);
+                }
+                buffers.input = &[];
             } else if self.fill_head(buffers)? {
                 self.begin()?;
             }

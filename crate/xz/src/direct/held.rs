@@ -20,6 +20,11 @@ impl Held {
         self.len == 0
     }
 
+    /// Whether no other bytes than zeros are held.
+    pub(super) fn is_zero(&self) -> bool {
+        self.bytes[..self.len].iter().all(|&byte| byte == 0)
+    }
+
     /// The first byte of the part, which may still be in `input`.
     pub(super) fn first(&self, input: &[u8]) -> Option<u8> {
         if self.is_empty() { input.first().copied() } else { Some(self.bytes[0]) }

@@ -76,7 +76,7 @@ enum Part {
     Index(Box<Index>),
     /// The footer, with the length in bytes of the index before it.
     Footer(u64),
-    /// Zeros between streams.
+    /// Zeros after a stream.
     Padding,
 }
 
@@ -86,7 +86,7 @@ impl StreamDecoder for XzDecoder {
             self.run(buffers)?;
             Ok(match self.part {
                 Part::Divided => true,
-                Part::Padding => self.held.is_empty(),
+                Part::Padding => true,
                 _ => false,
             })
         });
@@ -210,12 +210,14 @@ impl XzDecoder {
         Ok(Some(Part::Padding))
     }
 
-    /// Passes padding (section 2.2) up to another stream.
+    /// Passes padding (section 2.2) up to another stream. At the end of the file, any number of zeros is accepted.
     fn padding(&mut self, input: &mut &[u8]) -> Result<Option<Part>, Fault> {
         match self.held.first(input) {
             None => Ok(None),
             Some(0) => {
-                let Some(padding) = self.held.take(input, UNIT) else { return Ok(None) };
+                let Some(padding) = self.held.take(input, UNIT) else {
+                    return if self.held.is_zero() { Ok(None) } else { Err(Fault::Trailing) };
+                };
                 if padding.iter().any(|&byte| byte != 0) {
                     return Err(Fault::Trailing);
                 }
