@@ -497,6 +497,7 @@ fn capacities_of_disks() {
         ("ovf:capacity=\"99999999\"".to_owned(), true, true),
         ("ovf:capacity=\"1\" ovf:capacityAllocationUnits=\"byte * 2^30\"".to_owned(), false, false),
         ("ovf:capacity=\"2\" ovf:capacityAllocationUnits=\"byte * 2^30\"".to_owned(), true, true),
+        ("ovf:capacity=\"2\" ovf:capacityAllocationUnits=\"GB\"".to_owned(), true, true),
         ("ovf:capacity=\"${size}\"".to_owned(), false, false),
         (String::new(), false, false),
     ];

@@ -136,9 +136,8 @@ impl Item {
     }
 
     fn memory(&self) -> Option<u64> {
-        let unit = match &*self.units.as_deref().unwrap_or_default().trim().to_ascii_lowercase() {
-            "" | "mb" => MIB,
-            "gb" => 1 << 30,
+        let unit = match self.units.as_deref().unwrap_or_default().trim() {
+            "" => MIB,
             units => unit_of(units)?,
         };
         Hardware::memory_of(self.quantity.as_ref()?, unit)
@@ -212,20 +211,23 @@ pub(super) fn of_ovf(text: &str) -> (Hardware, Vec<(String, &'static str)>) {
     (hardware, controllers)
 }
 
-/// Returns the bytes of a unit of DSP0004, such as `byte * 2^30`, or of version 0.9.
+/// Returns the bytes of a unit of DSP0004, such as `byte * 2^30`, or of version 0.9. Programs that write `MB` mean 2^20 bytes.
 pub(super) fn unit_of(units: &str) -> Option<u64> {
-    match &*units.trim().to_ascii_lowercase() {
-        "" | "byte" | "bytes" => Some(1),
-        "kilobytes" => Some(1 << 10),
-        "megabytes" => Some(1 << 20),
-        "gigabytes" => Some(1 << 30),
+    let units = units.trim().to_ascii_lowercase();
+    match units.strip_suffix('s').unwrap_or(&units) {
+        "" | "byte" => Some(1),
+        "kb" | "kib" | "kilobyte" => Some(1 << 10),
+        "mb" | "mib" | "megabyte" => Some(1 << 20),
+        "gb" | "gib" | "gigabyte" => Some(1 << 30),
+        "tb" | "tib" | "terabyte" => Some(1 << 40),
         other => product(other),
     }
 }
 
 /// Returns the product that follows `byte`: factors are numbers, or powers of numbers.
 fn product(units: &str) -> Option<u64> {
-    let factors = units.strip_prefix("byte")?.trim_start().strip_prefix('*')?;
+    let factors = units.strip_prefix("byte")?;
+    let factors = factors.strip_prefix('s').unwrap_or(factors).trim_start().strip_prefix('*')?;
     factors.split('*').try_fold(1, |product: u64, factor| {
         let factor = match factor.split_once('^') {
             None => factor.trim().parse().ok()?,
