@@ -2,7 +2,7 @@
 
 use crate::common::small::{DATA, overlay, small, small_disk};
 use crate::common::*;
-use crate::tar::{archive, content, member};
+use crate::tar::{archive, content, link, member, pax};
 use decant::error::fields::Field;
 use decant::io::target::Abilities;
 use decant::open::disk_choice::DiskChoice;
@@ -483,6 +483,68 @@ fn descriptor(disks: &[(&str, &str)]) -> Vec<u8> {
     let files = entry(&|at, path, _| format!("<File ovf:id=\"f{at}\" ovf:href=\"{path}\"/>"));
     let disks = entry(&|at, _, attributes| format!("<Disk ovf:fileRef=\"f{at}\" {attributes}/>"));
     format!("<Envelope>{files}{disks}<VirtualSystem ovf:id=\"vm\"/></Envelope>").into_bytes()
+}
+
+/// A disk that a configuration names by a link is the file to which that leads, if it is in the archive.
+#[test]
+fn disks_that_are_links() {
+    let (image, raw) = (small(), content());
+    let data = file("data/a.bin", &image);
+    let long = "n".repeat(150);
+    let chain = |len: usize| -> Vec<Vec<u8>> {
+        let name = |at: usize| if at == 0 { "d".to_owned() } else { format!("link{at}") };
+        let to = |at: usize| if at + 1 == len { "data/a.bin".to_owned() } else { name(at + 1) };
+        (0..len).map(|at| link(&name(at), b'2', &to(at))).collect()
+    };
+    // (what, the members beside the descriptor and the data, whether the disk is there)
+    let rows: Vec<(&str, Vec<Vec<u8>>, bool)> = vec![
+        ("a hard link", vec![link("d", b'1', "data/a.bin")], true),
+        ("a hard link with a leading folder", vec![link("./d", b'1', "./data/a.bin")], true),
+        ("a symbolic link", vec![link("d", b'2', "data/a.bin")], true),
+        ("a symbolic link by way of a folder", vec![link("d", b'2', "./data/../data/a.bin")], true),
+        ("a link to a link", vec![link("d", b'2', "x/e"), link("x/e", b'2', "../data/a.bin")], true),
+        ("as many links as are followed", chain(8), true),
+        ("too many links", chain(9), false),
+        ("a circle", vec![link("d", b'2', "e"), link("e", b'2', "d")], false),
+        ("another file", vec![link("d", b'2', "data/b.bin")], false),
+        ("a file elsewhere", vec![link("d", b'2', "../data/a.bin")], false),
+        ("an absolute path", vec![link("d", b'2', "/data/a.bin")], false),
+        ("a long name of GNU", vec![member("x", b'K', b"data/a.bin\0"), link("d", b'1', "data/")], true),
+        ("a long name of pax", vec![pax(&[("linkpath", "data/a.bin")]), link("d", b'2', &long[..99])], true),
+        ("a folder", vec![link("d", b'5', "data/a.bin")], false),
+    ];
+    for (what, members, is_there) in rows {
+        for descriptor in [descriptor(&[("d", "")]), descriptor(&[("d", ""), ("data/a.bin", "")])] {
+            let all = [&[file("a.ovf", &descriptor)][..], &members, &[data.clone()]].concat();
+            // A disk that two entries name is one.
+            match Case::new(archive(&all)).info() {
+                Ok(info) => {
+                    assert!(is_there, "{what}");
+                    assert_eq!(info.containers[0].member.as_deref(), Some("data/a.bin"), "{what}");
+                    assert!(Case::new(archive(&all)).bytes().unwrap() == small_disk(), "{what}: other bytes");
+                }
+                Err(error) => {
+                    assert!(!is_there && &*error.code == "missing-file", "{what}: {error}");
+                }
+            }
+        }
+    }
+    // A link is no other disk, and no other file.
+    let links = [file("a", &raw), link("b", b'1', "a"), link("x/b.vmdk", b'2', "../a")];
+    assert!(Case::new(archive(&links)).bytes().unwrap().starts_with(&raw));
+    // The name of the file, and not that of a link elsewhere, is the last part of a path.
+    let elsewhere = [file("a.ovf", &descriptor(&[("/old/d", "")])), file("vm/d", &image), link("x/d", b'2', "../vm/d")];
+    assert!(Case::new(archive(&elsewhere)).bytes().unwrap() == small_disk());
+    // The manifest lists the link.
+    let digest = sum("sha256sum", &image);
+    for (digest, is_right) in [(digest, true), ("0".repeat(64), false)] {
+        let ovf = descriptor(&[("d", "")]);
+        let manifest = format!("SHA256(d)= {digest}\nSHA256(a.ovf)= {}\n", sum("sha256sum", &ovf));
+        let all = [file("a.ovf", &ovf), file("a.mf", manifest.as_bytes()), link("d", b'1', "data/a.bin"), data.clone()];
+        let found = converted(&Case::new(archive(&all)));
+        assert_eq!(found.result.is_ok(), is_right);
+        assert!(found.notices.is_empty(), "{:?}", found.notices);
+    }
 }
 
 /// A disk with another size than its descriptor states is noticed, in order too.

@@ -45,6 +45,13 @@ pub fn member(name: &str, kind: u8, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A link of `kind` to `target`.
+pub fn link(name: &str, kind: u8, target: &str) -> Vec<u8> {
+    let mut bytes = header(name, kind, b"00000000000\0");
+    bytes[157..157 + target.len()].copy_from_slice(target.as_bytes());
+    summed(bytes)
+}
+
 pub fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     let record = |&(key, value): &(&str, &str)| {
         let rest = format!(" {key}={value}\n");

@@ -86,7 +86,7 @@ pub(crate) type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 pub(crate) type Unpack = dyn Fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
 pub(crate) struct Contents {
-    /// Its files, in archive order.
+    /// Its files, in archive order, then links to them.
     pub(crate) members: Vec<Member>,
     /// Whether the container has an end mark. Without one, it may have been truncated after a member.
     pub(crate) is_ended: bool,
@@ -105,6 +105,8 @@ pub(crate) struct Member {
     pub(crate) packed: Option<PackedMember>,
     /// The checksum that the container states for stored bytes.
     pub(crate) stated_crc: Option<StatedCrc>,
+    /// Whether it is another name of a file, which has the same source.
+    pub(crate) is_link: bool,
 }
 
 /// How a member is packed.
@@ -142,7 +144,7 @@ impl Member {
 
     /// The file `name`, whose bytes are those of `source`.
     fn stored(name: String, source: Rc<dyn Source>) -> Self {
-        Self { name, source, missing: 0, packed: None, stated_crc: None }
+        Self { name, source, missing: 0, packed: None, stated_crc: None, is_link: false }
     }
 
     /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes. If the first one is packed and large, only

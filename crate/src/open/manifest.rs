@@ -101,8 +101,10 @@ impl Manifest {
             }
         }
         let is_used = |name: &str| self.used.iter().any(|used| used == name || pieces::is_piece_of(name, used));
-        for (at, member) in self.members.iter().enumerate() {
-            if is_used(&member.name) && !settled[at] {
+        for member in self.members.iter().filter(|member| is_used(&member.name)) {
+            // Another name of the same file may be listed.
+            let is_settled = |(other, &settled): (&Member, &bool)| settled && Rc::ptr_eq(&other.source, &member.source);
+            if !self.members.iter().zip(&settled).any(is_settled) {
                 skipped.add(unlisted, &member.name);
             }
         }

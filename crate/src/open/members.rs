@@ -254,8 +254,9 @@ async fn disks_among(
         }
         return Ok((disks, Vec::new()));
     }
-    let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
-    let Images { mut found, unknown } = images(may_be, files.len() == 1, &is_described, tables).await?;
+    let own = files.iter().filter(|file| !file.is_link);
+    let may_be: Vec<_> = own.clone().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
+    let Images { mut found, unknown } = images(may_be, own.count() == 1, &is_described, tables).await?;
     for disk in described {
         let Some(file) = disk.file else {
             disks.push(Listed::Missing(disk));
@@ -281,7 +282,7 @@ fn no_image(container: &str, files: &[Member]) -> Error {
         None => refused(format!("The {container} archive holds no file"), "no-image"),
         Some(first) if files.iter().all(|file| is_never_a_disk(&file.name)) => no_disk(container, &first.name),
         Some(_) => {
-            let count = files.len();
+            let count = files.iter().filter(|file| !file.is_link).count();
             let message = format!(
                 "The {container} archive holds {count} files, but none is in a disk image format that Decant recognises; \
                  extract the disk"

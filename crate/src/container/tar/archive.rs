@@ -45,6 +45,7 @@ structure! {
         size: [u8; 12] = 124,
         chksum: [u8; 8] = 148,
         typeflag: u8 = 156,
+        linkname: [u8; 100] = 157,
         /// `magic` and `version`.
         magic: [u8; 8] = 257,
         prefix: [u8; 155] = 345,

@@ -2,6 +2,7 @@
 
 use super::archive::{BLOCK, MAGIC, UstarHeader, decimal, number, text};
 use super::sparse_map::{MapPlace, SparseRecords};
+use crate::disk::reference::resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
 
@@ -9,6 +10,8 @@ use crate::offsets::{ByteRange, HostOffset};
 const FILES: &[u8] = b"0\x007S";
 /// Header types of links, devices, folders and pipes.
 const WITHOUT_DATA: &[u8] = b"123456";
+const HARD_LINK: u8 = b'1';
+const SYMBOLIC_LINK: u8 = b'2';
 const PAX: u8 = b'x';
 const GLOBAL: u8 = b'g';
 const LONG_NAME: u8 = b'L';
@@ -17,6 +20,13 @@ const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 
 /// Maximum length of an extended header's data, in bytes.
 const LONGEST_EXTENSION: u64 = 1 << 20;
+
+/// A hard or symbolic link.
+pub(crate) struct Link {
+    pub(super) name: String,
+    /// The path in the archive that it leads to.
+    pub(super) target: String,
+}
 
 /// The header of a member, or an extended header.
 pub(super) struct MemberHeader {
@@ -113,6 +123,8 @@ pub(super) struct ExtendedHeaders {
     /// An extended header for the next member was read, so the archive may not end here.
     pub(super) is_given: bool,
     name: Option<String>,
+    /// The target of a link.
+    target: Option<String>,
     pub(super) size: Option<u64>,
     sparse: SparseRecords,
 }
@@ -130,9 +142,24 @@ impl ExtendedHeaders {
                 self.name = Some(text(data));
                 Ok(())
             }
-            // A link target.
+            LONG_LINK => {
+                self.target = Some(text(data));
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the member as a link, if `header` is that of one.
+    pub(super) fn link(&self, header: &MemberHeader) -> Option<Link> {
+        let path = self.name.as_ref().unwrap_or(&header.name);
+        let target = || self.target.clone().unwrap_or_else(|| text(&header.fields.linkname));
+        let target = match header.fields.typeflag {
+            HARD_LINK => resolved(&target(), ""),
+            SYMBOLIC_LINK => resolved(&target(), path),
+            _ => return None,
+        };
+        Some(Link { name: path.clone(), target })
     }
 
     /// Returns the member's name and the place of its sparse map; `None` if it is not a regular file. `header` is the
@@ -161,6 +188,7 @@ impl ExtendedHeaders {
                 _ if for_all && key.starts_with(b"GNU.sparse.") => return Err(for_all_members()),
                 b"size" => self.size = Some(decimal(value).ok_or_else(invalid)?),
                 b"path" => self.name = Some(text(value)),
+                b"linkpath" if !for_all => self.target = Some(text(value)),
                 _ if self.sparse.read(key, value)? => {}
                 _ => return Err(invalid()),
             }

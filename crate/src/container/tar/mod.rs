@@ -7,6 +7,7 @@ mod scan;
 mod sparse_map;
 
 use super::{Container, Content, Contents, Member};
+use crate::disk::reference::resolved;
 use crate::error::{Error, Result};
 use crate::format::TAIL;
 use crate::io::pieces::{FilePiece, Pieces};
@@ -16,8 +17,10 @@ use crate::offsets::{ByteRange, HostOffset};
 use archive::{Archive, BLOCK, read_exact};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
+use member_header::Link;
 use scan::{HeaderScan, NextItem, RegularFile, padding};
 use sparse_map::SparseMap;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 pub(super) const CONTAINER: Container = Container {
@@ -32,16 +35,35 @@ pub(super) const CONTAINER: Container = Container {
     },
 };
 
-/// Lists the regular files of an archive, in archive order.
+/// How many links are followed, at most, from a link to its file.
+const MOST_FOLLOWED: usize = 8;
+
+/// Lists the regular files of an archive, in archive order, then the links to them.
 async fn list(source: Rc<dyn Source>, salvage: bool) -> Result<Contents> {
     let mut archive = SeekableArchive { source, at: 0, salvage };
-    let (mut headers, mut members) = (HeaderScan::default(), Vec::new());
+    let (mut headers, mut members, mut links) = (HeaderScan::default(), Vec::new(), Vec::new());
     loop {
-        match headers.next_file(&mut archive).await? {
+        match headers.next_item(&mut archive).await? {
             NextItem::File(file) => members.push(member(&mut archive, file).await?),
-            NextItem::End { is_marked } => return Ok(Contents { members, is_ended: is_marked }),
+            NextItem::Link(link) => links.push(link),
+            NextItem::End { is_marked } => {
+                members.extend(linked(&links, &members));
+                return Ok(Contents { members, is_ended: is_marked });
+            }
         }
     }
+}
+
+/// Returns those of `members` to which `links` lead, directly or by other links, under the names of the links.
+fn linked(links: &[Link], members: &[Member]) -> Vec<Member> {
+    let files: HashMap<_, _> = members.iter().map(|member| (resolved(&member.name, ""), member)).collect();
+    let targets: HashMap<_, _> = links.iter().map(|link| (resolved(&link.name, ""), &*link.target)).collect();
+    let file_of = |link: &Link| {
+        let paths = std::iter::successors(Some(&*link.target), |&path| targets.get(path).copied());
+        let file = paths.take(MOST_FOLLOWED).find_map(|path| files.get(path))?;
+        Some(Member { name: link.name.clone(), is_link: true, ..Member::clone(file) })
+    };
+    links.iter().filter_map(file_of).collect()
 }
 
 /// Creates the member for an entry whose data is next, and skips the data.
@@ -209,15 +231,19 @@ impl FilesInOrder {
             }
             self.archive.pass(padding).await?;
         }
-        match self.headers.next_file(&mut self.archive).await? {
-            NextItem::File(RegularFile { name, len, map }) => {
-                self.file = Some(OpenFile { name, map, at: 0, range: 0, data: len, padding: padding(len) });
-                Ok(true)
-            }
-            NextItem::End { is_marked } => {
-                self.is_marked = is_marked;
-                self.archive.pass(u64::MAX).await?;
-                Ok(false)
+        loop {
+            match self.headers.next_item(&mut self.archive).await? {
+                NextItem::File(RegularFile { name, len, map }) => {
+                    self.file = Some(OpenFile { name, map, at: 0, range: 0, data: len, padding: padding(len) });
+                    return Ok(true);
+                }
+                // Its file may have passed.
+                NextItem::Link(_) => {}
+                NextItem::End { is_marked } => {
+                    self.is_marked = is_marked;
+                    self.archive.pass(u64::MAX).await?;
+                    return Ok(false);
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Finds the regular files of an archive by its headers.
+//! Finds the regular files and links of an archive by its headers.
 
 use super::archive::{Archive, BLOCK, read_exact};
-use super::member_header::{ExtendedHeaders, MemberHeader};
+use super::member_header::{ExtendedHeaders, Link, MemberHeader};
 use super::sparse_map::{self, MapDraft, MapPlace, RangeBudget, SparseMap};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,6 +21,7 @@ pub(crate) struct RegularFile {
 
 pub(crate) enum NextItem {
     File(RegularFile),
+    Link(Link),
     /// The end. With `is_marked`, an end mark was found, so no member is missing.
     End {
         is_marked: bool,
@@ -35,9 +36,9 @@ pub(crate) struct HeaderScan {
 }
 
 impl HeaderScan {
-    /// Finds the next regular file of `archive`, which must be positioned at a header. Skips other members. Fails with
+    /// Finds the next regular file or link of `archive`, which must be positioned at a header. Skips other members. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
-    pub(crate) async fn next_file(&mut self, archive: &mut dyn Archive) -> Result<NextItem> {
+    pub(crate) async fn next_item(&mut self, archive: &mut dyn Archive) -> Result<NextItem> {
         let mut extensions = ExtendedHeaders::default();
         loop {
             let at = archive.position();
@@ -63,6 +64,8 @@ impl HeaderScan {
                 let mut data = zeroed(len as usize)?;
                 read_exact(archive, &mut data).await?;
                 extensions.describe(&header, &data)?;
+            } else if let Some(link) = extensions.link(&header) {
+                return Ok(NextItem::Link(link));
             } else if let Some((name, place)) = extensions.file(&header)? {
                 if !is_apple_double(&name, &place, len, archive).await? {
                     return self.entry(name, place, &header, &block, archive).await.map(NextItem::File);

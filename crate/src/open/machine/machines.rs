@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::open::chain::open_options::StatedParent;
 use crate::open::disk_choice::Holder;
 use decant_text::folded;
+use std::rc::Rc;
 
 /// Maximum number of names in an error message.
 const LISTED: usize = 3;
@@ -92,7 +93,7 @@ impl Machines {
     /// `limit` if all configurations together are longer than [`MOST_TEXT`]; with `source`; and with `internal` if memory runs out.
     pub(in crate::open) async fn among(files: &[Member], snapshot: Option<&str>) -> Result<Self> {
         let (mut machines, mut len) = (Self::default(), 0);
-        for file in files {
+        for file in files.iter().filter(|file| !file.is_link) {
             let Some(kind) = Kind::of_name(&file.name) else { continue };
             let Some(text) = readable_text_of(file).await? else { continue };
             len += text.len();
@@ -193,7 +194,10 @@ impl Machines {
     /// Finds the disks of all machines among `files`. Fails with `usage` if it is unclear which file is a disk, and with `unsupported` if
     /// the configuration of the only machine does not show its disks, because they are encrypted.
     pub(in crate::open) fn disks_among(&self, files: &[Member]) -> Result<Vec<FoundDisk>> {
-        let names = FileNames::new(files.iter().map(|file| &*file.name));
+        // Links are the last files, and count only at their paths.
+        let own = files.iter().take_while(|file| !file.is_link);
+        let (names, with_links) =
+            (FileNames::new(own.map(|file| &*file.name)), FileNames::new(files.iter().map(|file| &*file.name)));
         let at_paths = |machine: &Configured| {
             let paths = machine.paths();
             paths.flat_map(|path| names.at(path, machine.from())).collect::<Vec<_>>()
@@ -204,18 +208,22 @@ impl Machines {
         for (number, machine) in self.all.iter().enumerate() {
             let from = machine.from();
             let finder = Finder::new(&names, from, machine.paths(), &claimed);
+            let find = |path: &str| match with_links.at(path, from)[..] {
+                [link] if files[link].is_link => Ok(Some(link)),
+                _ => finder.find(path),
+            };
             for disk in &machine.machine.disks {
                 let at = match names.at(&disk.path, from) {
                     // The paths in a package are those in the archive, in which several files may have one name.
                     several if matches!(machine.kind, Kind::Ovf) && several.len() > 1 => several,
-                    _ => finder.find(&disk.path)?.into_iter().collect(),
+                    _ => find(&disk.path)?.into_iter().collect(),
                 };
                 let parent = |parent: &StatedParent| {
                     let at = names
                         .at(&parent.name, from)
                         .first()
                         .copied()
-                        .map_or_else(|| finder.find(&parent.name), |at| Ok(Some(at)));
+                        .map_or_else(|| find(&parent.name), |at| Ok(Some(at)));
                     Ok(match at? {
                         Some(at) => StatedParent { name: files[at].name.clone(), ..*parent },
                         None => parent.clone(),
@@ -257,7 +265,7 @@ impl Machines {
     /// Fails with `unsupported` if a configuration says that `image`, one of `files`, is encrypted: its file may not show it.
     pub(in crate::open) fn require_plain(&self, image: &Member, files: &[Member]) -> Result<()> {
         let names = FileNames::new(files.iter().map(|file| &*file.name));
-        let is_image = |at: usize| files[at].name == image.name;
+        let is_image = |at: usize| Rc::ptr_eq(&files[at].source, &image.source);
         for machine in &self.all {
             let from = machine.from();
             let refers = |path: &String| {
