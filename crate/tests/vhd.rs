@@ -390,6 +390,37 @@ fn compressed_fixed_disks() {
             assert!(codes.contains(&"vhd-footer"), "{size}: {codes:?}");
         }
     }
+    // A file that is longer than its footer says is read up to there, compressed or not, unless too much of it was converted.
+    let decompressed = |file: &[u8]| {
+        let case = Case::new(filter("gzip", &["-c1"], file));
+        let converted = case.convert(Answers::InOrder, Abilities::default(), 4 * CHUNK as u64);
+        converted.result.map(|_| converted.target.bytes.take())
+    };
+    for (size, longer, is_read) in [
+        (4096, 512, true),
+        (4096, 4096, true),
+        (CHUNK, 512, true),
+        (CHUNK, CHUNK - 1024, true),
+        (4096, 2 * CHUNK, false),
+    ] {
+        let blocks = [Data(1, 0xff)];
+        let image = Vhd { kind: FIXED, ..Vhd::new(size, &blocks) };
+        let disk = image.disk(&[]);
+        let file = [&disk[..], &vec![7; longer], &image.footer()].concat();
+        assert!(Case::new(file.clone()).bytes().as_ref() == Ok(&disk), "{size} and {longer}");
+        match decompressed(&file) {
+            Ok(found) => assert!(is_read && found == disk, "{size} and {longer}, compressed"),
+            Err(error) => {
+                assert!(!is_read && error.message().ends_with("cannot be read inside it; unpack it first"), "{error}")
+            }
+        }
+    }
+    // The size of a disk by Virtual PC is that of its geometry, if it is stored.
+    let of_geometry =
+        Vhd { creator: b"vpc ", geometry: (1, 4, 4), ..Vhd { kind: FIXED, ..Vhd::new(4096, &[Data(1, 0xff)]) } };
+    let file = [&of_geometry.disk(&[])[..], &[7; 8192], &of_geometry.footer()].concat();
+    let found = Case::new(file.clone()).bytes().unwrap();
+    assert!(found.len() == 8192 && decompressed(&file) == Ok(found));
     let image = Vhd { kind: FIXED, ..Vhd::new(BLOCK, &[Data(1, 0xff)]) };
     let shorter = [&image.disk(&[])[..BLOCK - 512], &image.footer()].concat();
     let error = Case::new(filter("gzip", &["-c"], &shorter)).bytes().unwrap_err();

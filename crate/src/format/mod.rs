@@ -306,9 +306,9 @@ pub(crate) enum Content {
 pub(crate) struct DiskFooter {
     /// The name for people of a disk with the footer, with an article.
     pub(crate) label: &'static str,
-    /// Finds the intact footer at the end of these bytes, the last ones of a file. Returns its length and the size of the
-    /// disk that it states, in bytes.
-    pub(crate) find: fn(&[u8]) -> Option<(usize, u64)>,
+    /// Finds the intact footer at the end of these bytes, the last ones of a file of this size. Returns its length and the size
+    /// of the disk, in bytes: more than there is before the footer if the file lacks some.
+    pub(crate) find: fn(&[u8], u64) -> Option<(usize, u64)>,
     /// The code of the notice for a raw disk that turns out to have this footer.
     pub(crate) notice: &'static str,
     /// The code of the error if the disk before the footer has another size.
@@ -322,15 +322,15 @@ pub(crate) struct FoundFooter {
     pub(crate) kind: DiskFooter,
     /// In bytes.
     pub(crate) len: usize,
-    /// The size of the disk that it states, in bytes.
+    /// The size of the disk, in bytes.
     pub(crate) disk_size: u64,
 }
 
-/// Finds the footer of a format at the end of `tail`, the last [`TAIL`] bytes of a file.
-pub(crate) fn disk_footer(tail: &[u8]) -> Option<FoundFooter> {
+/// Finds the footer of a format at the end of `tail`, the last [`TAIL`] bytes of a file of `size` bytes.
+pub(crate) fn disk_footer(tail: &[u8], size: u64) -> Option<FoundFooter> {
     formats().find_map(|format| {
         let kind = format.footer?;
-        let (len, disk_size) = (kind.find)(tail)?;
+        let (len, disk_size) = (kind.find)(tail, size)?;
         Some(FoundFooter { format, kind, len, disk_size })
     })
 }

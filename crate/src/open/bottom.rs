@@ -248,7 +248,7 @@ async fn reading_of(
     };
     // A footer, as of a fixed VHD, is not part of the disk. The end of a longer disk is checked when it is read.
     let tail = &start[start.len().saturating_sub(TAIL as usize)..];
-    if start.len() < REACH as usize && disk_footer(tail).is_none() {
+    if start.len() < REACH as usize && disk_footer(tail, start.len() as u64).is_none() {
         reason.check_size(start.len() as u64, containers)?;
     }
     Ok((Reading::Raw(reason), stream))

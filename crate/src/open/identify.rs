@@ -125,7 +125,7 @@ impl Ambiguity {
     /// The ambiguity of a file of `size` bytes that begins as `start` and ends with `tail`; `None` unless `tail` is an intact
     /// footer that states this size. A disk with a footer inside an image or an archive ends the same, but is smaller.
     pub(super) fn found(start: Start, tail: &[u8], size: u64) -> Option<Self> {
-        let footer = disk_footer(tail)?;
+        let footer = disk_footer(tail, size)?;
         // A copy of the footer at the start: one format in both readings.
         let is_same = matches!(start, Start::Image(format) if format.name == footer.format.name);
         let states_size = footer.disk_size.checked_add(footer.len as u64) == Some(size);

@@ -235,21 +235,24 @@ impl InOrderPlanner {
         checked_size_of("disk", size).map(drop)
     }
 
-    /// Removes the footer of a format from the end of the stream, which ends with `chunk` and `next`, unless that still
-    /// leaves a part of the disk in `next`. Fails with `corrupt` if the disk has another size than the footer states.
+    /// Cuts off what follows the disk in `chunk` and `next`, with which the stream ends, if it ends with the footer of a format and the
+    /// disk ends in `chunk`. If the disk ended before, [`Self::check_end`] fails. Fails with `corrupt` if the stream lacks a part of the
+    /// disk.
     fn take_footer(&mut self, chunk: &mut Vec<u8>, next: &mut Vec<u8>) -> Result<()> {
-        let footer = disk_footer(&self.tail).filter(|_| self.disk.reason.is_guess());
-        let Some(footer) = footer.filter(|footer| next.len() <= footer.len && chunk.len() > footer.len) else {
+        let end = self.planned + (chunk.len() + next.len()) as u64;
+        let footer = disk_footer(&self.tail, end).filter(|_| self.disk.reason.is_guess());
+        let Some(footer) = footer else { return Ok(()) };
+        let (present, size) = (end - footer.len as u64, footer.disk_size);
+        let in_chunk = size.min(present).saturating_sub(self.planned);
+        if in_chunk == 0 || in_chunk > chunk.len() as u64 {
             return Ok(());
-        };
-        let size = footer.disk_size;
-        chunk.truncate(chunk.len() + next.len() - footer.len);
-        next.clear();
-        let found = self.planned + chunk.len() as u64;
-        if found != size {
-            let message = format!("The image is corrupt: its footer states {size} bytes, but the disk has {found}");
+        }
+        if size > present {
+            let message = format!("The image is corrupt: its footer states {size} bytes, but the disk has {present}");
             return Err(Error::new(ErrorKind::Corrupt, message).coded(footer.kind.other_size).field("size", size));
         }
+        chunk.truncate(in_chunk as usize);
+        next.clear();
         let message = format!("The content is {}: its footer is not a part of the disk", footer.kind.label);
         self.notices.borrow_mut().push(Notice::new(footer.kind.notice, message));
         self.tail.clear();

@@ -15,12 +15,13 @@ pub(super) fn footer_start(tail: &[u8]) -> Option<usize> {
     (0..=1).find(|&start| tail.get(start..).is_some_and(|bytes| bytes.starts_with(&FOOTER_COOKIE)))
 }
 
-/// The footer of a fixed disk, at the end of `tail`, the last bytes of a stream: its length and the size of the disk, in
-/// bytes. `None` if there is none, or if it is damaged.
-pub(super) fn fixed_footer(tail: &[u8]) -> Option<(usize, u64)> {
+/// The footer of a fixed disk, at the end of `tail`, the last bytes of a file of `size` bytes: its length and the size of the
+/// disk, in bytes. `None` if there is none, or if it is damaged.
+pub(super) fn fixed_footer(tail: &[u8], size: u64) -> Option<(usize, u64)> {
     let bytes = &tail[footer_start(tail)?..];
     let footer = VhdFooter::parse_start(bytes);
-    (VhdFooter::is_intact(bytes) && footer.disk_type == FIXED).then_some((bytes.len(), footer.current_size))
+    let present = size.checked_sub(bytes.len() as u64)?;
+    (VhdFooter::is_intact(bytes) && footer.disk_type == FIXED).then(|| (bytes.len(), footer.fixed_size(present)))
 }
 
 /// The footer of a file.

@@ -124,9 +124,7 @@ async fn virtual_size(footer: &VhdFooter, content: &Content, source: &Rc<dyn Sou
     let geometry = footer.geometry_size().filter(|&size| size != stated);
     let wanted = footer.wanted_size();
     let size = match content {
-        // The file may hold the larger of the two sizes: then no byte is dropped.
-        Content::Fixed { present } if wanted <= *present => wanted.max(stated.min(*present)),
-        Content::Fixed { .. } => stated,
+        Content::Fixed { present } => footer.fixed_size(*present),
         Content::Blocks(table) => {
             let room = table.room();
             if stated > room {

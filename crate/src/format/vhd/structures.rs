@@ -62,6 +62,12 @@ impl VhdFooter {
         geometry.unwrap_or(self.current_size)
     }
 
+    /// The size of a fixed disk with `present` bytes before its footer. These may be the larger of two sizes: then no byte is dropped.
+    pub(super) fn fixed_size(&self, present: u64) -> u64 {
+        let (stated, wanted) = (self.current_size, self.wanted_size());
+        if wanted <= present { wanted.max(stated.min(present)) } else { stated }
+    }
+
     /// Makes the footer of a disk of `disk_size` bytes. `data_offset` is the offset of the next structure, or [`NO_STRUCTURE`].
     pub(crate) fn new(disk_type: u32, data_offset: u64, disk_size: u64, unique_id: [u8; 16]) -> Self {
         let ChsGeometry { cylinders, heads, sectors } = ChsGeometry::of(disk_size / SECTOR);
