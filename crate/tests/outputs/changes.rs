@@ -1,7 +1,13 @@
 //! Outputs that change between the end of a conversion and the reading back by which it is verified. Each change that alters the guest's
 //! bytes, or makes the output unreadable, is found, and no other one is reported. Second readers decide which is which.
+//!
+//! An output is unreadable if the program that reads the whole of it fails: `qemu-img`, `gzip`, `zstd`, `xz`, or GNU tar. A fixed VHD has
+//! no structure but its footer, so a footer with a wrong checksum makes it unreadable. Several formats state the same thing twice, and
+//! what only one of two readers needs may be damaged while the other reads the right disk: the markers of a VMDK, which importers
+//! follow, beside its tables; the seek table of a `raw.zst` beside its frames; copies of headers and footers. Only then may the
+//! verification either accept the output or report it.
 
-use super::{OUTPUTS, Output, dynamic_vhd, ova_rules, vdi, vhdx};
+use super::{OUTPUTS, Output, dynamic_vhd, ova_rules, vdi, vhdx, vmdk_stream, zstd_frames};
 use crate::common::random::Random;
 use crate::common::*;
 use decant::convert::{Cancel, DiskSource, InOrder, SUMMED, sums_of};
@@ -75,7 +81,7 @@ fn change(file: &mut Vec<u8>, random: &mut Random) -> String {
 /// What a second reader finds in an output.
 enum Found {
     Disk(Vec<u8>),
-    /// It reads the disk, but the output breaks a rule of its format.
+    /// It reads the disk, but the output breaks a rule of its format, or another reader finds no disk or another one.
     Faulty(Vec<u8>),
     Unreadable,
     /// A structure is damaged, and its copy is intact: a reader may use that, or refuse the output.
@@ -91,10 +97,11 @@ fn second(output: &Output, file: &[u8]) -> Found {
     };
     // The readers are made for outputs of Decant, and may panic at others.
     let meets_rules = |reads: fn(&[u8]) -> bool| std::panic::catch_unwind(|| reads(file)).unwrap_or(false);
+    let both = |disk: Option<Vec<u8>>, other: Option<Vec<u8>>| rules(disk == other, disk);
     match output.name {
         "raw" => Found::Disk(file.to_vec()),
         "raw.gz" => rules(true, by_filter("gzip", file)),
-        "raw.zst" => rules(false, by_filter("zstd", file)),
+        "raw.zst" => both(by_filter("zstd", file), zstd_frames::content(file)),
         "raw.xz" => rules(true, by_filter("xz", file)),
         // A damaged manifest, or other bytes after a file, break a rule.
         "ova" => rules(
@@ -102,18 +109,18 @@ fn second(output: &Output, file: &[u8]) -> Found {
             by_tar(file).and_then(|disk| by_qemu("vmdk", &disk)),
         ),
         "qcow2" => rules(qemu_finds_no_fault(file), by_qemu("qcow2", file)),
-        "vmdk" => rules(false, by_qemu("vmdk", file)),
+        "vmdk" => both(by_qemu("vmdk", file), vmdk_stream::disk(file).ok()),
         "vdi" => rules(meets_rules(|file| vdi::read(file).is_ok()), by_qemu("vdi", file)),
         "vhdx" if by_qemu("vhdx", file).is_none() && vhdx::opens(file.to_vec()) => Found::Redundant,
         "vhdx" => rules(meets_rules(|file| vhdx::read(file).is_ok()), by_qemu("vhdx", file)),
-        "vpc" if output.options.is_empty() => rules(false, by_qemu("vpc", file)),
+        "vpc" if output.options.is_empty() => rules(true, dynamic_vhd::fixed(file)),
         "vpc" if by_qemu("vpc", file).is_none() && dynamic_vhd::opens(file.to_vec()) => Found::Redundant,
         "vpc" => rules(meets_rules(|file| !dynamic_vhd::disk(file.to_vec()).is_empty()), by_qemu("vpc", file)),
         name => panic!("{name} has no second reader"),
     }
 }
 
-fn by_filter(command: &str, file: &[u8]) -> Option<Vec<u8>> {
+pub fn by_filter(command: &str, file: &[u8]) -> Option<Vec<u8>> {
     let mut child = Command::new(command)
         .arg("-dc")
         .stdin(Stdio::piped())
@@ -223,6 +230,8 @@ fn each_change_of_the_disk_is_found_and_no_other_is_reported() {
             disk.resize(size as usize, 0);
             let same = read_back(output, &file, &disk);
             assert!(matches!(same, Ok(true)), "{output}, unchanged: {}", explained(&same));
+            let sound = second(output, &file);
+            assert!(matches!(sound, Found::Disk(found) if found == disk), "{output}, unchanged: the second reader");
             let len = file.len();
             for _ in 0..4 {
                 let mut file = file.clone();

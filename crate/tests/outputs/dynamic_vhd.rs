@@ -1,4 +1,4 @@
-//! A second reader of dynamic VHDs, by the specification. It knows nothing of Decant.
+//! A second reader of VHDs, by the specification. It knows nothing of Decant.
 
 const SECTOR: usize = 512;
 const HEADER: usize = 1024;
@@ -26,6 +26,13 @@ fn structures(file: &[u8]) -> Option<(&[u8], &[u8])> {
     let footer = file.len().checked_sub(SECTOR).and_then(footer_at).or_else(|| footer_at(0))?;
     let header = structure(file, u64_at(footer, 16), HEADER, b"cxsparse", 36)?;
     Some((footer, header))
+}
+
+/// The disk of a fixed VHD: all that is before an intact footer.
+pub fn fixed(file: &[u8]) -> Option<Vec<u8>> {
+    let end = file.len().checked_sub(SECTOR)?;
+    let footer = structure(file, end, SECTOR, b"conectix", 64)?;
+    ((u64_at(footer, 48), u32_at(footer, 60)) == (end, 2)).then(|| file[..end].to_vec())
 }
 
 /// Whether a reader that is content with one of the two footers takes `file` for an image.

@@ -16,6 +16,8 @@ mod vdi;
 mod vdi_rules;
 pub mod vhdx;
 mod vhdx_rules;
+mod vmdk_stream;
+mod zstd_frames;
 
 use decant::ErrorKind;
 use decant::output::{OUTPUT_FORMATS, Options, OutputFormat};
