@@ -155,7 +155,10 @@ test('an output that cannot be read back is discarded', async ({ folder }) => {
   for (const [format, offset] of [
     ['qcow2', 0],
     ['vhdx', 0],
+    ['raw.gz', 0],
     ['raw.gz', 12_000],
+    ['raw.zst', 0],
+    ['raw.xz', 0],
     ['ova', 1],
   ] as const) {
     const onProgress = before(() => flip(unnamedIn(folder), offset));

@@ -156,9 +156,13 @@ function differs(offset: number, disk: number | undefined): DecantError {
   return new DecantError('target', message, { code: DIFFERS, fields: { offset, ...(disk !== undefined && { disk }) } });
 }
 
-/** The failure to read the output back because of `cause`. A cancel, and a lack of memory, say nothing about the output. */
+/**
+ * The failure to read the output back because of `cause`. A cancel, and a lack of memory, say nothing about the output. A `usage` does:
+ * the options are those of the output, so the output is not what they say.
+ */
 function unreadable(cause: DecantError): DecantError {
-  if (['cancelled', 'internal', 'target', 'usage'].includes(cause.kind)) return cause;
-  const message = `The output cannot be read back: ${cause.message}`;
-  return new DecantError('target', message, { code: UNREADABLE, fields: { reason: cause.message }, cause });
+  if (['cancelled', 'internal', 'target'].includes(cause.kind)) return cause;
+  const reason = cause.code === 'nothing-to-unpack' ? 'it does not begin like a compressed file' : cause.message;
+  const message = `The output cannot be read back: ${reason}`;
+  return new DecantError('target', message, { code: UNREADABLE, fields: { reason }, cause });
 }
