@@ -293,15 +293,17 @@ export const styles = css`
   .queue .link { padding-inline: 0; }
   .queue h2 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
   .queue :is(ol, ul) { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
-  .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: calc(var(--decant-control) * 1.35); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
+  /* An image and its state have a line each, so that a row stays as high as it is when the state becomes longer. */
+  .queue li { display: grid; grid-template-columns: 1fr auto auto; align-content: center; align-items: center; row-gap: calc(var(--decant-space) * 0.15); min-height: calc(var(--decant-control) * 1.35); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
+  .queue li > span { line-height: var(--decant-line-height-heading); }
+  .queue .name + span { grid-row: 2; }
   .queue li[aria-current] .name { font-weight: var(--decant-weight); }
-  .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
-  .queue li:has(> .bad) { display: grid; grid-template-columns: 1fr auto; }
-  .queue :is(.bad, .notice, .result) { grid-column: 1 / -1; }
-  .queue .notice { flex-basis: 100%; margin: 0; }
-  .result { margin: 0 0 0 auto; }
-  .result[open] { flex-basis: 100%; }
-  .queue .bad + .item-actions { grid-area: 1 / 2; }
+  .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); grid-area: 1 / 3 / 3; margin-inline-start: var(--decant-space); }
+  .queue .bad ~ .item-actions { grid-row: 1; }
+  .result { grid-area: 1 / 2 / 3; margin: 0 0 0 var(--decant-space); }
+  .result[open] { grid-row: auto; margin-inline-start: 0; }
+  .queue :is(.bad, .notice, .result[open]) { grid-column: 1 / -1; }
+  .queue .notice { margin: 0; }
   .background ul { display: grid; gap: calc(var(--decant-space) * 0.5); border: 0; }
   .background li { padding-inline: calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); background: var(--decant-card); }
   .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
@@ -333,6 +335,7 @@ export const styles = css`
   :host([compact]) .queue { margin-top: calc(var(--decant-space) * 0.25); }
   :host([compact]) .queue h2 { display: none; }
   :host([compact]) .queue li { min-height: 0; padding-block: 0; }
+  :host([compact]) .queue .item-actions { margin-inline-start: auto; }
   :host([compact]) .queue button { min-height: 24px; padding-block: 0; }
   :host([compact]) .card:has(~ .queue) .cells { height: 22px; }
   :host([compact]) .card:has(~ .queue) .good { display: none; }
@@ -341,6 +344,9 @@ export const styles = css`
     .tile { grid-template-columns: 1fr; }
     label.tile { align-content: start; }
     .tile .icon { grid-row: auto; margin-bottom: calc(var(--decant-space) * 0.25); margin-inline-start: calc(var(--decant-space) * -0.2); }
+  }
+  @container decant (min-width: 26em) {
+    :host([compact]) .queue li:not(:has(> .bad)) { display: flex; flex-wrap: wrap; column-gap: var(--decant-space); }
   }
   /* The badge is in the row of the title. */
   @container decant (min-width: 50em) {
@@ -376,12 +382,9 @@ export const styles = css`
     .next li button { grid-column: 2; justify-self: end; }
     .origin { order: 1; }
     .next li:has(.origin) button { order: 2; }
-    .queue li { display: grid; grid-template-columns: 1fr auto; }
-    .queue .name + span { grid-row: 2; }
     .queue .name + span:has(~ .result) { grid-column: 1 / -1; }
-    .result { margin-inline-start: 0; }
-    .queue .quiet + .item-actions { grid-area: 1 / 2 / 3; }
-    .background .result:not([open]) { grid-column: 1; }
+    .result { grid-area: auto / 1; margin-inline-start: 0; }
+    .result ~ .item-actions { grid-row: auto; }
     .queue button { padding-inline: calc(var(--decant-space) * 0.5); }
   }
 `;
