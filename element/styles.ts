@@ -41,6 +41,7 @@ export const styles = css`
     position: relative;
     color: var(--decant-ink);
     font: var(--decant-size)/var(--decant-line-height) var(--decant-font);
+    text-wrap: pretty;
   }
   :host([hidden]) { display: none; }
   * { box-sizing: border-box; }
@@ -61,8 +62,7 @@ export const styles = css`
   .head h2 { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5); }
   .head .long { font-size: 1em; }
   p { margin: calc(var(--decant-space) * 0.5) 0; overflow-wrap: anywhere; }
-  p, dd, .choice span { text-wrap: pretty; }
-  .drop > p, .help { text-wrap: balance; }
+  h2, h3, legend, button, .tile, .drop > p, .help { text-wrap: balance; }
   .card {
     background: var(--decant-card);
     border: 1px solid var(--decant-line);
@@ -179,7 +179,7 @@ export const styles = css`
   .badge span { white-space: nowrap; }
   .badge i { margin-inline: calc(var(--decant-space) * 0.4); font-style: normal; }
   .badge[open] summary { margin-bottom: calc(var(--decant-space) * 0.5); }
-  .badge summary { display: inline-block; min-height: 0; padding: calc(var(--decant-space) * 0.25) var(--decant-space); line-height: var(--decant-line-height-heading); border: 1px solid var(--decant-line); border-radius: var(--decant-radius); background: var(--decant-card); text-wrap: balance; }
+  .badge summary { display: inline-block; min-height: 0; padding: calc(var(--decant-space) * 0.25) var(--decant-space); line-height: var(--decant-line-height-heading); border: 1px solid var(--decant-line); border-radius: var(--decant-radius); background: var(--decant-card); }
   .picture { margin: 0; }
   .below { padding-top: var(--decant-space); }
   .below > :first-child { margin-top: 0; }
@@ -364,6 +364,8 @@ export const styles = css`
     .swatch.empty { background: color-mix(in srgb, CanvasText 30%, Canvas); }
   }
   @container decant (max-width: 26em) {
+    /* Names of places fit in one line, also of the chosen one. */
+    .tile { column-gap: calc(var(--decant-space) * 0.35); padding-inline: calc(var(--decant-space) * 0.45); }
     .actions button { width: 100%; }
     .line:has(:nth-child(3)) .primary { flex-basis: 100%; }
     .head { min-height: calc(var(--decant-size) * 1.4667 * 2.6); }

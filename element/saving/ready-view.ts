@@ -136,7 +136,7 @@ function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const style = mustChange(state) ? '' : 'more';
   // Otherwise, the second click of a double click would close the section again.
   const clicked = ({ detail }: MouseEvent) => detail < 2 && chooser.openChange(!isChanging);
-  const toggle = html`<span class=${style}> · <button class="link" part="button link" aria-expanded=${isChanging ? 'true' : 'false'} @click=${clicked}>${texts.change}</button></span>`;
+  const toggle = html`<span class=${style}>\u00a0·\u00a0<button class="link" part="button link" aria-expanded=${isChanging ? 'true' : 'false'} @click=${clicked}>${texts.change}</button></span>`;
   // In the place of the way that will be proposed, so that nothing moves.
   const waiting = isWaiting(state) && !state.picking ? html`, <span id="why">${texts.noWay}</span>` : nothing;
   return html`

@@ -36,7 +36,7 @@ const OUTPUTS: Record<string, [label: string, hint?: string]> = {
   'raw.gz': ['Rohe Platte (gzip)'],
   'raw.zst': ['Rohe Platte (zstd)'],
   'raw.xz': ['Rohe Platte (xz)'],
-  vpc: ['VHD fester Größe', 'Für Azure'],
+  vpc: ['VHD fester\u00a0Größe', 'Für Azure'],
   vhdx: ['VHDX', 'Für Hyper-V'],
   vdi: ['VDI', 'Für VirtualBox'],
   'tar.gz': ['tar.gz mit disk.raw', 'Für die Google Cloud'],
