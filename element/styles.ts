@@ -123,6 +123,7 @@ export const styles = css`
   .actions { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.5); margin-top: calc(var(--decant-space) * 1.25); }
   /* Where colours are forced, a link has a border. */
   @media not (forced-colors: active) {
+    button.link { border-inline-width: 0; }
     .actions .link:only-child, .more > .link { padding-inline: 0; }
   }
   dt, .quiet { color: var(--decant-quiet); }
