@@ -205,7 +205,7 @@ export const styles = css`
   .layer-0 { background: var(--decant-data); }
   .layer-1 { background: var(--decant-layer-2); }
   .layer-2 { background: var(--decant-layer-3); }
-  .compressed { background: color-mix(in srgb, var(--decant-data) 74%, var(--decant-card)); }
+  .compressed { background: color-mix(in srgb, var(--decant-data) 85%, var(--decant-card)); }
   .empty { background: var(--decant-line); }
   .lost { background: var(--decant-bad); }
   .hint { min-height: 3em; }
@@ -361,8 +361,8 @@ export const styles = css`
     .edge { height: 8px; border: 1px solid CanvasText; background: Canvas; forced-color-adjust: none; }
     .edge.full, ::-webkit-progress-value { background: Highlight; }
     progress[value]::-moz-progress-bar { background: Highlight; }
-    /* Visible also where it is not converted yet. */
-    .swatch.empty { background: color-mix(in srgb, CanvasText 30%, Canvas); }
+    /* Visible also where it is not converted yet, and far from compressed data. */
+    .swatch.empty { background: color-mix(in srgb, CanvasText 13%, Canvas); }
   }
   @container decant (max-width: 26em) {
     /* Names of places fit in one line, also of the chosen one. */

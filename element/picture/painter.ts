@@ -20,8 +20,8 @@ const WAITING = 0.7;
 const UNKNOWN = 0.5;
 /** The factor for the opacity of cells outside of the range that is looked at. */
 const ASIDE = 0.3;
-/** The opacity of compressed data: a lighter tint. */
-const COMPRESSED = 0.74;
+/** The opacity of compressed data: a lighter tint, with a contrast of 3 to empty cells in each layer's colour. */
+export const COMPRESSED = 0.85;
 
 /** The number of colours for layers. Deeper layers share the last one. */
 export const COLOURED_LAYERS = 3;
