@@ -357,7 +357,8 @@ export const styles = css`
     .badge { margin-top: calc(var(--decant-space) * 0.25); text-align: end; }
   }
   @media (forced-colors: active) {
-    .tile:has(:checked) { border-width: 3px; }
+    /* A wider border would move its text. */
+    .tile:has(:checked):not(:has(:focus-visible)) { outline: 3px solid; outline-offset: -3px; }
     .edge { height: 8px; border: 1px solid CanvasText; background: Canvas; forced-color-adjust: none; }
     .edge.full, ::-webkit-progress-value { background: Highlight; }
     progress[value]::-moz-progress-bar { background: Highlight; }
