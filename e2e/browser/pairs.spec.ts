@@ -7,12 +7,10 @@ import * as decant from '../../dist/node.js';
 import { expect, giveFile, type Page, test } from '../support/browser.js';
 import { images, pair, pairsOf } from '../support/images.js';
 import * as pairs from '../support/pairs.mjs';
-import { byScope } from '../support/scope.js';
+import { byScope, scope } from '../support/scope.js';
 
 const MODULE = '/pairs.mjs';
-const long = byScope({ short: false, long: true });
-/** The number of members of a row that may differ from the first of their role. With one, each member is in one row. */
-const OTHERS = byScope({ short: 1, full: 4 });
+const isLong = scope === 'long';
 
 const ROLES = ['source', 'format', 'writer', 'target'] as const;
 
@@ -103,13 +101,11 @@ test(
         window.given[format] = window.file;
       }, format);
     }
-    const firsts = pairs.rowsOf(members, false)[0]!;
-    const others = (row: pairs.Row) => ROLES.filter((role) => row[role] !== firsts[role]).length;
-    const rows = pairs.rowsOf(members, long).filter((row) => others(row) <= OTHERS);
+    const rows = pairs.rowsOf(members, scope);
     const wrong: string[] = [];
     for (const [at, row] of rows.entries()) {
       // In turn, or in the long run both.
-      for (const engine of long ? ENGINES : [ENGINES[at % ENGINES.length]!]) {
+      for (const engine of isLong ? ENGINES : [ENGINES[at % ENGINES.length]!]) {
         const told = await run(page, row, engine);
         if (told !== undefined) wrong.push(`${engine}, ${Object.values(row).join(', ')}: ${told}`);
       }

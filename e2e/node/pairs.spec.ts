@@ -9,10 +9,7 @@ import { makeDevice } from '../support/device.js';
 import { images, pair, pairsOf } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import * as pairs from '../support/pairs.mjs';
-import { byScope } from '../support/scope.js';
-
-const long = byScope({ short: false, long: true });
-const once = byScope({ short: pairs.LARGE, full: [] });
+import { byScope, scope } from '../support/scope.js';
 
 const SOURCES: Record<string, (path: string) => decant.Input> = {
   path: (path) => path,
@@ -101,9 +98,7 @@ test('every pair makes the disk, or is refused with its sentence', async ({ fold
       target: [...Object.keys(targets), 'stdout'],
     };
     // Standard output is the command's, which reads paths.
-    const rows = pairs
-      .rowsOf(members, long, once)
-      .filter(({ source, target }) => target !== 'stdout' || source === 'path');
+    const rows = pairs.rowsOf(members, scope).filter(({ source, target }) => target !== 'stdout' || source === 'path');
     const wrong: string[] = [];
     for (const row of rows) {
       const told =
@@ -118,7 +113,10 @@ test('every pair makes the disk, or is refused with its sentence', async ({ fold
     }
     console.log(`${rows.length} rows of ${JSON.stringify(members)}`);
     expect(wrong).toEqual([]);
-    expect(rows.length).toBeGreaterThan(byScope({ short: 50, full: 60 }));
+    const roles = ['source', 'format', 'writer', 'target'] as const;
+    const missing = roles.flatMap((role) => members[role].filter((name) => !rows.some((row) => row[role] === name)));
+    expect(missing).toEqual([]);
+    expect(rows.length).toBeGreaterThan(byScope({ short: 30, full: 60 }));
   } finally {
     device.remove();
   }

@@ -251,27 +251,23 @@ export async function convert(decant, { format, writer }, input, place, options)
   }
 }
 
-/** Writers whose output is so large that it takes a second: a disk for Google Cloud has a GiB. */
-export const LARGE = ['tar.gz'];
-
 /**
- * All rows in the long run, or else those of every two roles that meet: the others have their first member. Of each of
- * the writers `once` there is one row alone, then.
+ * The rows of a scope: in the short one each member once, with the first of the other roles; in the full one every two
+ * roles that meet; in the long one all.
  * @param {Record<keyof Row, string[]>} members
- * @param {boolean} all
- * @param {string[]} [once]
+ * @param {'short' | 'full' | 'long'} scope
  * @returns {Row[]}
  */
-export function rowsOf({ source: sources, format: formats, writer: writers, target: targets }, all, once = []) {
+export function rowsOf({ source: sources, format: formats, writer: writers, target: targets }, scope) {
   const rows = sources.flatMap((source) =>
     formats.flatMap((format) =>
       writers.flatMap((writer) => targets.map((target) => ({ source, format, writer, target }))),
     ),
   );
-  if (all) return rows;
+  if (scope === 'long') return rows;
   return rows.filter(({ source, format, writer, target }) => {
     const isFirst = [source === sources[0], format === formats[0], writer === writers[0], target === targets[0]];
-    if (once.includes(writer)) return isFirst[0] && isFirst[1] && isFirst[3];
+    if (scope === 'short') return isFirst.filter((first) => !first).length <= 1;
     return [0, 1, 2].some((at) => isFirst.every((first, role) => first || role === at || role === at + 1));
   });
 }
