@@ -46,7 +46,7 @@ test('a disk in pieces, and a machine in one folder, are read out of the archive
   writeFileSync(expected, disk);
   const names = [descriptor, ...extents].map((path) => `'${basename(path)}'`).join(' ');
   sh(dirname(descriptor), `tar -cf '${folder}/vm.tar' ${names}`);
-  const { image, raw } = sparse(64 * MIB);
+  const { image, raw } = sparse(4 * MIB);
   sh(folder, `split -b 700000 -d -a 9 '${image}' d.qcow2.; echo '<xml/>' > a.ovf; tar -cf pieces.ova a.ovf d.qcow2.0*`);
   for (const [name, wanted] of [
     ['vm.tar', expected],
@@ -76,7 +76,7 @@ test('a disk in pieces, and a machine in one folder, are read out of the archive
 });
 
 test('a manifest is checked here, and on a server where it is asked for', async ({ folder }) => {
-  const { image, raw } = sparse(64 * MIB);
+  const { image, raw } = sparse(4 * MIB);
   const output = join(folder, 'out.raw');
   const right = ova(folder, image, hashFile(image));
   expect(command('convert', right, output)).toEqual({ status: 0, stdout: '', stderr: '' });
@@ -149,7 +149,7 @@ test('a disk is chosen in an archive that is unpacked first, or all are converte
   sh(folder, `tar -cf a.tar disk.img second.img; tar -czf a.tar.gz disk.img second.img; python3 -c "${pack}"`);
   sh(folder, 'echo text > README; tar -cf b.tar README a.tar.gz');
   // One of them is also in the last one.
-  for (const name of byScope({ short: ['a.zip', 'b.tar'], full: ['a.tar.gz', 'a.zip', 'b.tar'] })) {
+  for (const name of byScope({ short: ['b.tar'], full: ['a.tar.gz', 'a.zip', 'b.tar'] })) {
     const [path, output] = [join(folder, name), join(folder, 'out')];
     expect(command('convert', '--disk', 'second.img', path, output), name).toMatchObject({ status: 0 });
     expectSame(output, join(folder, 'second.img'));

@@ -151,7 +151,7 @@ test('workers and standard output make the same dynamic VHD', FULL, ({ folder })
   expect(new Set([...hashes, withoutStamp(join(folder, 'pipe'))]).size).toBe(1);
 });
 
-test('engines and numbers of workers make the same qcow2', ({ folder }) => {
+test('engines and numbers of workers make the same qcow2', FULL, ({ folder }) => {
   const hashes = ['1', '2', '5'].map((workers) => {
     const output = join(folder, `${workers}.qcow2`);
     decant('convert', '-c', '-m', workers, images.plain(), output);
@@ -172,6 +172,14 @@ for (const [what, args, details] of [
     expect(hashFile(join(folder, 'pipe'))).toBe(hashFile(file));
   });
 }
+
+/** The messages of the rows below that run in the short scope. */
+const SHORT = [
+  "'monolithicSparse' is not a valid subformat",
+  'choose a cluster_size of at least 4096',
+  'the output format qcow2 is written in one pass',
+  'A VHD holds at most 2040 GiB',
+];
 
 // (arguments, exit code, a part of the message)
 for (const [args, status, part] of [
@@ -203,7 +211,7 @@ for (const [args, status, part] of [
   [['-o', 'compress=maybe', 'KINDS', 'out.qcow2'], 2, "'maybe' is not a valid compress of the output format qcow2"],
   [['-o', '__proto__=x', 'KINDS', 'out.qcow2'], 2, "has no option '__proto__'"],
 ] as [string[], number, string][]) {
-  test(`said before anything is written: ${args.join(' ')}`, ({ folder }) => {
+  test(`said before anything is written: ${args.join(' ')}`, SHORT.includes(part) ? {} : FULL, ({ folder }) => {
     const names: Record<string, string> = { KINDS: images.kinds(), HUGE: images.huge() };
     const path = (argument: string) => names[argument] ?? (/^out/.test(argument) ? join(folder, argument) : argument);
     const result = decant('convert', ...args.map(path));
@@ -245,7 +253,7 @@ for (const [args, listed] of [
     'subformat=streamOptimized (default: streamOptimized)\nadapter_type=lsilogic|buslogic|ide|legacyESX',
   ],
 ] as const) {
-  test(`lists the options and converts nothing: ${args.join(' ')}`, ({ folder }) => {
+  test(`lists the options and converts nothing: ${args.join(' ')}`, args.at(1) === 'vpc' ? {} : FULL, ({ folder }) => {
     for (const files of [[], [images.kinds(), join(folder, 'out')]]) {
       const { status, stdout, stderr } = decant('convert', ...args, ...files);
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, symlinkSync, truncateSync, writeFileSync } fr
 import { join } from 'node:path';
 import { decant, program, run } from '../support/command.js';
 import { images, qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const MIB = 2 ** 20;
 
@@ -38,7 +38,7 @@ for (const [image, options, tag] of [
   });
 }
 
-test('all of a stream is data, and the moved GPT of a larger disk, too', ({ folder }) => {
+test('all of a stream is data, and the moved GPT of a larger disk, too', FULL, ({ folder }) => {
   const disk = join(folder, 'disk.raw');
   writeFileSync(disk, '');
   truncateSync(disk, 32 * MIB);

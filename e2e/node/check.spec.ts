@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { decant, program, run } from '../support/command.js';
 import { images, PASSWORD } from '../support/images.js';
 import { expect, test } from '../support/node.js';
+import { byScope } from '../support/scope.js';
 
 const own = new URL('../support/own.mjs', import.meta.url).href;
 const MIB = 1 << 20;
@@ -138,12 +139,12 @@ test('the command on what cannot be checked, or not wholly', ({ folder }) => {
     [[packed], 1, /is raw and has no tables/],
     [[cut], 1, /is truncated/],
     [['-r', 'all', images.plain()], 1, /repairs nothing/],
-    [['-f', 'raw', images.raw()], 0, /has no tables/],
     [[images.chain().top], 0, /only this image was checked/],
+    [['-f', 'raw', images.raw()], 0, /has no tables/],
     [[images.luks()], 0, /^$/],
     [['-q', images.chain().top], 0, /^$/],
   ];
-  for (const [args, status, stderr] of rows) {
+  for (const [args, status, stderr] of rows.slice(0, byScope({ short: 4, full: 7 }))) {
     const ended = decant('check', ...args);
     expect(ended, args.join(' ')).toMatchObject({ status, stderr: expect.stringMatching(stderr) });
     expect(ended.stdout === '', args.join(' ')).toBe(status !== 0 || args[0] === '-q');

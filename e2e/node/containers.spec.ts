@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { cli, decant, program, run } from '../support/command.js';
 import { DISK_SIZE, diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
+import { byScope } from '../support/scope.js';
 
 const MIB = 2 ** 20;
 const GUESSED = 'not in a recognised format; it is read as raw';
@@ -28,8 +29,8 @@ const tarOf = (path: string) => `tar -cf - -C '${dirname(path)}' '${basename(pat
 /** Half of the disk. */
 const HALF = DISK_SIZE / 2;
 
-/** One that is read in order, one decoded in parallel, and one for each other codec. */
-const RAW_IN_SHORT = ['disk.gz', 'blocks.xz', 'disk.zst', 'disk.lz4', 'disk.tar.bz2'];
+/** One that is read in order, and one decoded in parallel: the other codecs by standard input. */
+const RAW_IN_SHORT = ['disk.gz', 'blocks.xz'];
 
 for (const [name, pack, details] of [
   ['disk.gz', () => `gzip -1c '${raw()}'`, FULL],
@@ -76,7 +77,8 @@ test('the disk of a stream is stored if its size is needed first, which --spool 
   expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('--spool') });
   expect(existsSync(join(folder, 'out.qcow2'))).toBe(false);
   const stderr = expect.stringContaining('the disk is stored in a temporary file');
-  for (const args of [`--spool='${folder}' - out.qcow2`, `--spool='${folder}' -c -O qcow2 - - >out.qcow2`]) {
+  const all = [`--spool='${folder}' - out.qcow2`, `--spool='${folder}' -c -O qcow2 - - >out.qcow2`];
+  for (const args of all.slice(0, byScope({ short: 1, full: 2 }))) {
     expect(convert(args)).toMatchObject({ status: 0, stderr });
     qemuImg('compare', '-f', 'qcow2', '-F', 'raw', join(folder, 'out.qcow2'), raw());
   }
@@ -84,16 +86,18 @@ test('the disk of a stream is stored if its size is needed first, which --spool 
 });
 
 test('-f raw takes the bytes of a packed file, with a note, and --unpack its content', ({ folder }) => {
-  const file = packed(folder, 'disk.gz', `gzip -1c '${raw()}'`);
+  startOfDisk(folder);
+  const disk = join(folder, 'disk');
+  const file = packed(folder, 'disk.gz', 'gzip -1c disk');
   const out = join(folder, 'out');
   const noted = expect.stringContaining('is a gzip-compressed file');
   expect(decant('info', '-f', 'raw', file)).toMatchObject({ status: 0, stdout: noted });
   expect(decant('convert', '-f', 'raw', file, out)).toMatchObject({ status: 0, stderr: noted });
   expect(statSync(out).size).toBe(Math.ceil(statSync(file).size / 512) * 512);
   expect(decant('convert', '-f', 'raw', '--unpack', file, out)).toEqual({ status: 0, stdout: '', stderr: '' });
-  expect(hashFile(out)).toBe(hashFile(raw()));
+  expect(hashFile(out)).toBe(hashFile(disk));
   expect(decant('convert', '--unpack', file, out)).toMatchObject({ status: 2 });
-  expect(decant('convert', '-f', 'raw', '--unpack', raw(), out)).toMatchObject({ status: 2 });
+  expect(decant('convert', '-f', 'raw', '--unpack', disk, out)).toMatchObject({ status: 2 });
 });
 
 test('an image in a tar archive is read in place', ({ folder }) => {
@@ -125,7 +129,7 @@ function zip(folder: string, name: string, path: string, method: 'STORED' | 'DEF
   return join(folder, name);
 }
 
-test('images in zip archives are read in place, in order, or unpacked', ({ folder }) => {
+test('images in zip archives are read in place, in order, or unpacked', FULL, ({ folder }) => {
   const out = join(folder, 'out');
   const containers = (member: string) => ({ decant: { containers: [{ name: 'zip', member }] } });
   const stored = zip(folder, 'a.zip', images.zlib(), 'STORED');
@@ -207,7 +211,7 @@ test('damage and several disks leave nothing behind', ({ folder }) => {
   expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'two.tar']);
 });
 
-test('a backing file in a tar archive is read in place', ({ folder }) => {
+test('a backing file in a tar archive is read in place', FULL, ({ folder }) => {
   const image = images.zlib();
   const top = join(folder, 'top.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', '-F', 'qcow2', '-b', image, top);
@@ -241,19 +245,22 @@ test('an archive that ends inside its disk is salvaged', ({ folder }) => {
   });
 });
 
-/** The first bytes of the disk, as a file `disk` in `folder`: a whole number of sectors. */
+/** The size of `startOfDisk`: a whole number of sectors. */
+const START = Math.min(4 * MIB, HALF);
+
+/** The first bytes of the disk, as a file `disk` in `folder`. */
 function startOfDisk(folder: string): void {
-  packed(folder, 'disk', `head -c ${DISK_SIZE / 2} '${raw()}'`);
+  packed(folder, 'disk', `head -c ${START} '${raw()}'`);
 }
 
 for (const [script, details] of [
-  ['gzip -1c disk | decant convert - out && cmp out disk', {}],
+  ['gzip -1c disk | decant convert - out && cmp out disk', FULL],
   ['xz -0c disk | decant convert - out && cmp out disk', FULL],
-  ['zstd -qc disk | decant convert - out && cmp out disk', FULL],
-  ['bzip2 -1c disk | decant convert - out && cmp out disk', FULL],
-  ['lz4 -qcl disk | decant convert - out && cmp out disk', FULL],
+  ['zstd -qc disk | decant convert - out && cmp out disk', {}],
+  ['bzip2 -1c disk | decant convert - out && cmp out disk', {}],
+  ['lz4 -qcl disk | decant convert - out && cmp out disk', {}],
   ['cat disk | decant convert -f raw - out && cmp out disk', FULL],
-  ['decant convert -f raw - out < disk && cmp out disk', {}],
+  ['decant convert -f raw - out < disk && cmp out disk', FULL],
   ['gzip -1c disk | decant convert - - | cmp - disk', {}],
   ['tar -cf - disk | decant convert - out && cmp out disk', FULL],
   ["gzip -1c disk > disk.gz && decant info - < disk.gz | grep 'packed in: gzip'", FULL],
@@ -290,14 +297,14 @@ for (const [script, status, sentence, details] of [
   ],
   ['decant convert -f raw - new < .', 1, 'Standard input is a folder', {}],
   // As a stream, it is refused for its size, which is not a whole number of sectors.
-  ['decant convert - new < /proc/version', 1, 'if it is a raw disk, state the format raw (-f raw)', {}],
-  ['decant convert -f raw /proc/version new', 2, 'has content, but its size is 0', {}],
+  ['decant convert - new < /proc/version', 1, 'if it is a raw disk, state the format raw (-f raw)', FULL],
+  ['decant convert -f raw /proc/version new', 2, 'has content, but its size is 0', FULL],
   ['decant convert -f raw - new <&-', 1, 'The stream is empty', {}],
-  ['false | decant convert -f raw - new', 1, 'The stream is empty', {}],
+  ['false | decant convert -f raw - new', 1, 'The stream is empty', FULL],
   ['decant convert -f raw <(false) new', 1, 'The stream is empty', FULL],
   ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
-  ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", {}],
+  ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", FULL],
   ['xz -0c disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
   ['zstd -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
   ['bzip2 -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
@@ -370,8 +377,8 @@ test('streams of Node and file handles in a program', ({ folder }) => {
     folder,
     images.zlib(),
   );
-  const half = ['raw', DISK_SIZE / 2];
-  expect(seen).toEqual([half, half, half, ['qcow2', DISK_SIZE], ['source', 'ENOENT']]);
+  const start = ['raw', START];
+  expect(seen).toEqual([start, start, start, ['qcow2', DISK_SIZE], ['source', 'ENOENT']]);
   for (const name of ['file', 'request', 'process']) {
     expect(hashFile(join(folder, name))).toBe(hashFile(join(folder, 'disk')));
   }

@@ -11,7 +11,7 @@ import type * as Decant from '../../dist/node.js';
 import { closing } from '../support/closing.js';
 import { cli, decant as command, run, startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
-import { hashFile, images, PASSWORD, pair, pairsOf, small } from '../support/images.js';
+import { hashFile, images, PASSWORD, pair, pairsOf } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { ovaOfSeveral } from '../support/ova.js';
 import * as pairs from '../support/pairs.mjs';
@@ -52,11 +52,11 @@ test('every format has the digests of its disk', async ({ folder }) => {
 });
 
 test('the command prints what sha256sum and fsverity print', ({ folder }) => {
-  const raw = small.raw();
+  const raw = pair('raw');
   const [hash, tree] = [hashFile(raw), fsverity(raw)];
   const secret = join(folder, 'secret');
   writeFileSync(secret, PASSWORD);
-  const all = [[small.zlib()], ['--password-file', secret, small.luks()], ['-f', 'raw', raw]];
+  const all = [[pair('qcow2')], ['--password-file', secret, pair('luks')], ['-f', 'raw', raw]];
   for (const args of all.slice(0, byScope({ short: 2, full: 3 }))) {
     const path = args.at(-1)!;
     expect(command('digest', ...args)).toEqual(silent(`${hash}  ${path}\n`));
@@ -66,14 +66,14 @@ test('the command prints what sha256sum and fsverity print', ({ folder }) => {
   copyFileSync(raw, strange);
   const line = execFileSync('sha256sum', [strange], { encoding: 'utf8' });
   expect(command('digest', '-f', 'raw', strange)).toEqual(silent(line));
-  const { size } = JSON.parse(command('digest', '--output=json', small.zlib()).stdout);
-  expect(command('digest', '--output=json', small.zlib())).toEqual(
-    silent(`${JSON.stringify({ image: small.zlib(), size, sha256: hash })}\n`),
+  const { size } = JSON.parse(command('digest', '--output=json', pair('qcow2')).stdout);
+  expect(command('digest', '--output=json', pair('qcow2'))).toEqual(
+    silent(`${JSON.stringify({ image: pair('qcow2'), size, sha256: hash })}\n`),
   );
 });
 
 test('streams, compressed files and servers', async ({ folder }) => {
-  const raw = small.raw();
+  const raw = pair('raw');
   const packed = join(folder, 'disk.raw.gz');
   writeFileSync(packed, gzipSync(readFileSync(raw)));
   const [hash, tree] = [hashFile(raw), fsverity(raw)];
@@ -89,7 +89,7 @@ test('streams, compressed files and servers', async ({ folder }) => {
     expect(made).toMatchObject({ status: 0, stdout: line });
   }
   expect(command('digest', packed)).toMatchObject({ status: 0, stdout: `${hash}  ${packed}\n` });
-  const remote = await serveFile(readFileSync(small.zlib()));
+  const remote = await serveFile(readFileSync(pair('qcow2')));
   try {
     const digest = await closing(await decant.open(remote.url), (image) => image.digest());
     expect(digest).toMatchObject({ sha256: hash });
@@ -99,8 +99,8 @@ test('streams, compressed files and servers', async ({ folder }) => {
 });
 
 test('a conversion has the digest of the image, whatever the output', ({ folder }) => {
-  const hash = hashFile(small.raw());
-  const line = `${hash}  ${small.zlib()}\n`;
+  const hash = hashFile(pair('raw'));
+  const line = `${hash}  ${pair('qcow2')}\n`;
   // Stored, compressed in parts, several files in one, in order, and changed.
   const outputs = [
     ['-c', 'out2.qcow2'],
@@ -113,11 +113,11 @@ test('a conversion has the digest of the image, whatever the output', ({ folder 
   ];
   for (const args of outputs.slice(0, byScope({ short: 4, full: 7 }))) {
     const path = join(folder, args.at(-1)!);
-    const { status, stdout } = command('convert', '--digest', ...args.slice(0, -1), small.zlib(), path);
+    const { status, stdout } = command('convert', '--digest', ...args.slice(0, -1), pair('qcow2'), path);
     expect({ status, stdout }, args.join(' ')).toEqual({ status: 0, stdout: line });
   }
   // The output takes standard output.
-  const piped = spawnSync(process.execPath, [cli, 'convert', '--digest', '-O', 'raw', small.zlib(), '-'], {
+  const piped = spawnSync(process.execPath, [cli, 'convert', '--digest', '-O', 'raw', pair('qcow2'), '-'], {
     maxBuffer: 1 << 28,
   });
   expect(sha256(piped.stdout)).toBe(hash);
@@ -143,9 +143,9 @@ test('lost ranges are zeros, and the digest says so', async () => {
 });
 
 test('all disks of an archive have a line each', ({ folder }) => {
-  const disks = [images.zlib(), small.zlib()];
+  const disks = [pair('qcow2'), images.states()];
   const path = ovaOfSeveral(folder, 'vm.ova', disks);
-  const hashes = [hashFile(images.raw()), hashFile(small.raw())];
+  const hashes = [hashFile(pair('raw')), hashFile(images.filled(2))];
   const { status, stdout } = command('digest', '--disk', 'all', path);
   expect(status).toBe(0);
   const lines = disks.map((disk, at) => `${hashes[at]}  ${disk.slice(disk.lastIndexOf('/') + 1)}`);

@@ -380,7 +380,7 @@ async function startProxy(): Promise<{ url: string; seen: string[]; close(): voi
   return { url, seen, close };
 }
 
-test('the command: through the proxies that the environment names', async ({ folder }) => {
+test('the command: through the proxies that the environment names', FULL, async ({ folder }) => {
   remote = await serveFile(file);
   let uploaded = 0;
   const uploads = await serveFile(Buffer.alloc(0), {

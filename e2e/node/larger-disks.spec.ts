@@ -5,7 +5,7 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, decant, run } from '../support/command.js';
 import { qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const MIB = 2 ** 20;
 const SIZE = 64 * MIB;
@@ -58,7 +58,7 @@ for (const [options, read] of Object.entries(READERS)) {
   });
 }
 
-test('a pipe becomes larger, too, and a format that states the size needs no temporary file', ({ folder }) => {
+test('a pipe becomes larger, too, and a format that states the size needs no temporary file', FULL, ({ folder }) => {
   makeDisk(folder);
   const command = `'${process.execPath}' '${cli}' convert -q -f raw --size 100M --fix-gpt`;
   const script = `${command} - - < disk.raw > out.raw; cat disk.raw | ${command} -O qcow2 - out.qcow2; gzip -c disk.raw > disk.raw.gz; '${process.execPath}' '${cli}' convert -q --size 100M --fix-gpt disk.raw.gz out2.raw`;

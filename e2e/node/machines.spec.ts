@@ -20,6 +20,7 @@ import { cli, decant as command, run } from '../support/command.js';
 import { qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 test.afterAll(() => decant.dispose());
@@ -80,7 +81,7 @@ test('a parent with the name of its child is passed, and does not replace it', (
 
 test('a machine becomes one OVA, with or without a name, as a file and in a folder', ({ folder }) => {
   const { vm, config } = machine(folder);
-  for (const named of [true, false]) {
+  for (const named of byScope({ short: [false], full: [true, false] })) {
     if (!named) writeFileSync(config, readFileSync(config, 'latin1').replace(/^displayName.*$/m, ''), 'latin1');
     const [file, made] = [join(folder, `${named}.ova`), join(folder, `made-${named}`)];
     expect(command('convert', vm, file), `${named}`).toEqual({ status: 0, stdout: '', stderr: '' });
@@ -253,7 +254,7 @@ function inPieces(folder: string, without: number[] = []) {
 test('a disk of OVF in pieces is joined', async ({ folder }) => {
   const { vm, config, names, content } = inPieces(folder);
   const output = join(folder, 'out.raw');
-  for (const image of [vm, config]) {
+  for (const image of byScope({ short: [vm], full: [vm, config] })) {
     expect(command('info', image)).toMatchObject({ status: 0, stdout: expect.stringContaining('file format: vmdk\n') });
     expect(command('convert', image, output)).toEqual({ status: 0, stdout: '', stderr: '' });
     expect(readFileSync(output).equals(content)).toBe(true);
@@ -313,7 +314,7 @@ test('a disk whose file is missing is named', ({ folder }) => {
   expect(readFileSync(output).equals(disks[1])).toBe(true);
 });
 
-test('a missing disk keeps its number', async ({ folder }) => {
+test('a missing disk keeps its number', FULL, async ({ folder }) => {
   const { vm, config, disks } = machine(folder);
   rmSync(join(vm, 'system.vmdk'));
   const rows = /--disk 1: system\.vmdk \(missing; --with FILE\)\n.*--disk 2: data-000001\.vmdk \(.+, vmdk\)\n/;
@@ -355,7 +356,7 @@ test('a folder is named, and is no raw disk', ({ folder }) => {
   const { vm, disks } = machine(folder);
   writeFileSync(join(vm, '._vm.vmx'), 'of macOS');
   const output = join(folder, 'out.raw');
-  for (const format of ['raw', 'vmdk'])
+  for (const format of byScope({ short: ['raw'], full: ['raw', 'vmdk'] }))
     expect(command('convert', '-f', format, vm, output)).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('is a folder'),
@@ -368,11 +369,11 @@ test('a folder is named, and is no raw disk', ({ folder }) => {
   });
   for (const [at, disk] of disks.entries())
     expect(readFileSync(join(folder, 'out', `vm-disk${at + 1}.raw`)).equals(disk)).toBe(true);
-  for (const args of [[vm], ['--disk', '1', vm], [join(vm, 'vm.vmx')]])
+  for (const args of byScope({ short: [[vm]], full: [[vm], ['--disk', '1', vm], [join(vm, 'vm.vmx')]] }))
     expect(command('info', ...args).stdout).not.toContain('disk size');
 });
 
-test('the disk that fails is named, and no empty folder stays', ({ folder }) => {
+test('the disk that fails is named, and no empty folder stays', FULL, ({ folder }) => {
   const { vm, disks } = machine(folder);
   const [made, outer] = [join(folder, 'made'), join(folder, 'a')];
   for (const name of ['data.vmdk', 'system.vmdk']) {
@@ -522,7 +523,7 @@ test('compressed disks of a package are converted into a folder', ({ folder }) =
   execFileSync('python3', ['-m', 'zipfile', '-c', 'vm.zip', 'm.ovf', '1.qcow2.gz', '2.qcow2.gz'], { cwd: folder });
   for (const packed of ['vm.ova', 'vm.zip']) {
     const made = join(folder, `${packed}-made`);
-    for (const spool of [[], [`--spool=${folder}`]]) {
+    for (const spool of byScope({ short: [[]], full: [[], [`--spool=${folder}`]] })) {
       expect(command('convert', '-q', ...spool, join(folder, packed), `${made}/`)).toMatchObject({
         status: 0,
         stderr: '',

@@ -11,10 +11,10 @@ const COMMANDS = [
   ['info', images.kinds, 1, 0, {}],
   ['info --output=json', images.kinds, 1, 0, FULL],
   ['map', images.plain, 1, 0, FULL],
-  ['map --output=json', images.tiny, 1, 0, {}],
+  ['map --output=json', images.tiny, 1, 0, FULL],
   ['--help', () => '', 1, 0, FULL],
   // Their exit code 0 says that the image is sound, or that the disks are the same.
-  ['check', images.kinds, 1, 1, {}],
+  ['check', images.kinds, 1, 1, FULL],
   [`compare '${images.kinds()}'`, images.kinds, 2, 2, {}],
 ] as const;
 

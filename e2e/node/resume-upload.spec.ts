@@ -10,7 +10,7 @@ import type * as Upload from '../../dist/upload.js';
 import type { Asked } from '../support/cloud.js';
 import { cli, startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { isDisk, qcow2Of, rawDisk } from '../support/upload-disks.js';
 import { queryFor, takeUploads, type UploadServer } from '../support/uploads.js';
@@ -199,7 +199,7 @@ for (const [seed, format] of ['raw', 'vpc'].entries()) {
   );
 }
 
-test('Ctrl-C keeps what is done, says so, and the rest alone is sent later', async ({ folder }) => {
+test('Ctrl-C keeps what is done, says so, and the rest alone is sent later', FULL, async ({ folder }) => {
   const image = qcow2Of(RAW, folder);
   const printed = await cutOff(folder, image, 'SIGINT', 2);
   expect(printed.trim()).toBe('decant: interrupted; progress was saved; run again with resume to continue (--resume)');
@@ -216,14 +216,13 @@ test('Ctrl-C keeps what is done, says so, and the rest alone is sent later', asy
   expect(journals(folder)).toEqual([]);
 });
 
-const DECLINED: Record<string, { isOther?: boolean; more?: string[]; isShort?: boolean }> = {
-  'another image': { isOther: true, more: ['--resume'], isShort: true },
+const DECLINED: Record<string, { isOther?: boolean; more?: string[] }> = {
+  'another image': { isOther: true, more: ['--resume'] },
   'another format': { more: ['--resume', '-O', 'vpc'] },
   'no --resume': {},
 };
-for (const [what, { isOther = false, more = [], isShort = false }] of Object.entries(DECLINED)) {
-  const tag = isShort ? {} : { tag: '@full' };
-  test(`what is left is aborted, and all is sent: ${what}`, tag, async ({ folder }) => {
+for (const [what, { isOther = false, more = [] }] of Object.entries(DECLINED)) {
+  test(`what is left is aborted, and all is sent: ${what}`, FULL, async ({ folder }) => {
     const image = qcow2Of(RAW, folder);
     await cutOff(folder, image, 'SIGKILL', 2);
     const disk = isOther ? rawDisk(RAW.length, 2) : RAW;

@@ -20,7 +20,7 @@ import type * as Decant from '../../dist/node.js';
 import { asRoot, decant as command, start, startProgram, sudo } from '../support/command.js';
 import { heldDisk, serveDisk } from '../support/held.js';
 import { hashFile, images } from '../support/images.js';
-import { test as base, expect } from '../support/node.js';
+import { test as base, expect, FULL } from '../support/node.js';
 import { random } from '../support/random.js';
 import {
   ALL,
@@ -226,7 +226,7 @@ test('a local image continues as well, and one that was changed does not', async
   expect(hashFile(output)).toBe(hashFile(images.raw()));
 });
 
-test('an image that is another one by now is converted from its start', async ({ folder }) => {
+test('an image that is another one by now is converted from its start', FULL, async ({ folder }) => {
   let etag = '"one"';
   const remote = await serveDisk({ etag: () => etag });
   const cut = { remote, folder, output: join(folder, 'disk') };
@@ -413,7 +413,7 @@ test('refused: images without a state, and outputs that are not paths', async ({
   await image.close();
 });
 
-test('after a server refuses, progress is saved', async ({ folder }) => {
+test('after a server refuses, progress is saved', FULL, async ({ folder }) => {
   const remote = await serveDisk();
   const cut = { remote, folder, output: join(folder, 'disk') };
   remote.allow(ALL / 8);

@@ -52,8 +52,9 @@ for (const [output, options] of [
   ['stream()', { format: 'raw.gz' }],
   ['stream()', { format: 'qcow2', formatOptions: { compress: 'on' }, twoPass: true }],
   ['target', {}],
-] as [string, object][]) {
-  test(`while it is written to ${output}: ${JSON.stringify(options)}`, () => {
+] as [string, { format?: string }][]) {
+  const details = output === 'target' || options.format === 'raw.gz' ? {} : FULL;
+  test(`while it is written to ${output}: ${JSON.stringify(options)}`, details, () => {
     const { sha256, passed } = whileWriting(images.zlib(), output, options);
     expect(sha256).toBe(passed);
     if (Object.keys(options).length === 0) expect(sha256).toBe(hashFile(images.raw()));
@@ -76,7 +77,7 @@ for (const [what, output, options] of [
     { resume: true },
   ],
 ] as [string, string, object][]) {
-  test(`not computed while it is written: ${what}`, ({ folder }) => {
+  test(`not computed while it is written: ${what}`, what === 'any order' ? {} : FULL, ({ folder }) => {
     expect(whileWriting(images.zlib(), output, options, join(folder, 'out.raw')).sha256).toBeUndefined();
   });
 }

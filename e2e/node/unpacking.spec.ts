@@ -40,7 +40,7 @@ for (const [name, pack, format, details] of [
   ['a.qcow2.bz2', () => `${longer(images.zlib())} | bzip2 -1c`, 'qcow2', FULL],
   ['a.qcow2.lz4', () => `${longer(images.zlib())} | lz4 -qc`, 'qcow2', FULL],
   ['a.qcow2.gz.xz', () => `${longer(images.zlib())} | gzip -1c | xz -0c`, 'qcow2', FULL],
-  ['a.box', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | gzip -1c`, 'tar', {}],
+  ['a.box', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | gzip -1c`, 'tar', FULL],
   ['a.tar.xz', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | xz -0c`, 'tar', FULL],
 ] as const) {
   test(`${name} is unpacked and converted, and info names what is inside`, details, ({ folder }) => {
