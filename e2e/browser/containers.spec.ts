@@ -89,8 +89,7 @@ test('a disk in gzip becomes a download', { tag: '@full' }, async ({ apiPage: pa
 });
 
 for (const [container, file] of Object.entries(DISKS)) {
-  const details = container === 'gzip' ? {} : { tag: '@full' };
-  test(`the page converts a disk in ${container}`, details, async ({ page }, testInfo) => {
+  test(`the page converts a disk in ${container}`, { tag: '@full' }, async ({ page }, testInfo) => {
     await page.goto('/');
     await choose(page, file());
     // Not the announcement of it.

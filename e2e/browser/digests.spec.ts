@@ -2,13 +2,13 @@
 
 import { execFileSync } from 'node:child_process';
 import { ENGINES, expect, giveFile, test } from '../support/browser.js';
-import { hashFile, images, PASSWORD } from '../support/images.js';
+import { hashFile, PASSWORD, small } from '../support/images.js';
 
 for (const [engine, details] of ENGINES) {
   test(`digests alone and during conversions, ${engine}`, details, async ({ apiPage: page }) => {
-    const expected = hashFile(images.raw());
+    const expected = hashFile(small.raw());
     for (const image of ['zlib', 'luks'] as const) {
-      await giveFile(page, images[image]());
+      await giveFile(page, small[image]());
       const found = await page.evaluate(
         async ({ engine, password }) => {
           const image = await window.decant.open(window.file, { engine, password });
@@ -23,7 +23,7 @@ for (const [engine, details] of ENGINES) {
         },
         { engine, password: PASSWORD },
       );
-      const fsverity = execFileSync('fsverity', ['digest', images.raw()], { encoding: 'utf8' }).split(' ')[0];
+      const fsverity = execFileSync('fsverity', ['digest', small.raw()], { encoding: 'utf8' }).split(' ')[0];
       expect(found).toEqual({ alone: expected, tree: fsverity, during: [expected, expected, expected] });
     }
   });

@@ -137,25 +137,29 @@ for (const box of BOXES) {
 }
 
 for (const [name, { files, heading }] of Object.entries(LARGE))
-  test(`each step fits in a dialog of 480 x 360, compact: ${name}`, async ({ page, servers }, testInfo) => {
-    mkdirSync(testInfo.outputDir, { recursive: true });
-    await open(page, servers.plain, BOXES[1]!);
-    const check = async (step: string) => expect(await faults(page, true), step).toEqual([]);
-    await choose(page, ...files(testInfo.outputDir));
-    await expect(page.getByRole('heading', { name: heading, exact: true })).toBeVisible();
-    await check('asked');
-    const next = page.getByRole('button', { name: 'Continue' });
-    if (await next.isVisible()) await next.click();
-    if (name === 'a missing base file') return;
-    await expect(page.locator('[data-convert]')).not.toHaveAttribute('aria-disabled');
-    await check('read');
-    await page.getByRole('button', { name: /^Convert all/ }).click();
-    await expect(page.locator('progress')).toBeVisible();
-    await check('converting');
-    await page.evaluate(() => (window as unknown as { go: () => void }).go());
-    await expect(page.locator('.tick')).toBeVisible();
-    await check('done');
-  });
+  test(
+    `each step fits in a dialog of 480 x 360, compact: ${name}`,
+    { tag: '@full' },
+    async ({ page, servers }, testInfo) => {
+      mkdirSync(testInfo.outputDir, { recursive: true });
+      await open(page, servers.plain, BOXES[1]!);
+      const check = async (step: string) => expect(await faults(page, true), step).toEqual([]);
+      await choose(page, ...files(testInfo.outputDir));
+      await expect(page.getByRole('heading', { name: heading, exact: true })).toBeVisible();
+      await check('asked');
+      const next = page.getByRole('button', { name: 'Continue' });
+      if (await next.isVisible()) await next.click();
+      if (name === 'a missing base file') return;
+      await expect(page.locator('[data-convert]')).not.toHaveAttribute('aria-disabled');
+      await check('read');
+      await page.getByRole('button', { name: /^Convert all/ }).click();
+      await expect(page.locator('progress')).toBeVisible();
+      await check('converting');
+      await page.evaluate(() => (window as unknown as { go: () => void }).go());
+      await expect(page.locator('.tick')).toBeVisible();
+      await check('done');
+    },
+  );
 
 test(
   'a box without a width is as wide as the element would like to be',

@@ -148,7 +148,7 @@ test('a cancel aborts the target of the page', async ({ page, servers }) => {
 });
 
 for (const [where, element, taken, tag] of [
-  ['elsewhere, by default', '<decant-converter></decant-converter>', false, []],
+  ['elsewhere, by default', '<decant-converter></decant-converter>', false, ['@full']],
   ['elsewhere, with whole-window', '<decant-converter whole-window></decant-converter>', true, ['@full']],
 ] as const) {
   test(
@@ -210,7 +210,7 @@ test('a page has its own header, help and colours', { tag: '@full' }, async ({ p
 const begin = (page: Page) =>
   stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert', exact: true }).click());
 
-test('the picture fills as the disk is converted', async ({ page, servers }) => {
+test('the picture fills as the disk is converted', { tag: '@full' }, async ({ page, servers }) => {
   serveGates(servers.plain);
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
   /** The number of fully opaque pixels of the picture. */
@@ -345,7 +345,7 @@ test('removing the element ends its conversion, with an event', async ({ page, s
 });
 
 for (const [how, tag] of [
-  ['append', []],
+  ['append', ['@full']],
   ['moveBefore', ['@full']],
 ] as const) {
   test(`an element that is moved goes on, ${how}`, { tag: [...tag] }, async ({ page, servers }) => {

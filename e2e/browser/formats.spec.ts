@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { expect, giveFile, type Page, storage, test } from '../support/browser.js';
 import { hashFile, images, qemuImg, sparse } from '../support/images.js';
-import { choose, limitStorage, look } from '../support/page.js';
+import { choose, limitStorage, look, lookAgain } from '../support/page.js';
 
 const MIB = 2 ** 20;
 const FOOTER = 512;
@@ -179,7 +179,7 @@ test.describe('the page', () => {
     await expect(mismatch).toHaveCount(0);
     await page.getByRole('radio', { name: 'As a download' }).click();
     await expect(page.getByText('Takes the full 3.1 MB')).toBeVisible();
-    await look(page, testInfo, 'ready');
+    await lookAgain(page, testInfo, 'ready');
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert', exact: true }).click();
     expect((await download).suggestedFilename()).toBe('mine.vhd');
@@ -187,7 +187,7 @@ test.describe('the page', () => {
     await (await download).saveAs(path);
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
     await expect(notice.first()).toBeVisible();
-    await look(page, testInfo, 'done');
+    await lookAgain(page, testInfo, 'done');
     expect(statSync(path).size).toBe(4 * MIB + FOOTER);
     qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, testInfo.outputPath('odd.qcow2'));
     // The choice stays for the next image.
@@ -197,7 +197,7 @@ test.describe('the page', () => {
     await expect(name).toHaveValue('kinds.vhd');
   });
 
-  test('a streamed download is announced with the size of the VHD', async ({ page }, testInfo) => {
+  test('a streamed download is announced with the size of the VHD', { tag: '@full' }, async ({ page }, testInfo) => {
     await limitStorage(page);
     await choose(page, images.kinds());
     await page.getByRole('combobox', { name: 'Output format' }).selectOption('VHD');

@@ -14,12 +14,12 @@ test.beforeEach(async ({ page }) => {
 
 test('a whole conversion', async ({ page }, testInfo) => {
   await expect(page.locator('html')).toHaveAttribute('lang', 'de');
-  await look(page, testInfo, 'german-start');
+  await lookAgain(page, testInfo, 'german-start');
   await choose(page, images.states());
   await page.getByRole('radio', { name: 'Als Download' }).click();
   await page.setViewportSize({ width: 360, height: 800 });
   expect(await cutOptions(page, 'output')).toEqual([]);
-  await look(page, testInfo, 'german-ready');
+  await lookAgain(page, testInfo, 'german-ready');
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Konvertieren' }).click();
   await saved;
@@ -37,7 +37,7 @@ test('a file that is not a disk, and one that may not be', { tag: '@full' }, asy
   await expect(page.getByRole('button', { name: 'Als rohe Platte lesen' })).toHaveCount(0);
 });
 
-test('texts without a German sentence are marked as English', async ({ page }, testInfo) => {
+test('texts without a German sentence are marked as English', { tag: '@full' }, async ({ page }, testInfo) => {
   const image = readFileSync(images.states());
   // An unknown encryption method.
   image.writeUInt32BE(9, 32);

@@ -5,7 +5,7 @@ import type { BrowserContext } from '@playwright/test';
 import { type Page, storage } from '../support/browser.js';
 import { closeGate, fifthOf, serveGates, stopMidway } from '../support/gates.js';
 import { hashFile, sparse } from '../support/images.js';
-import { audit, choose, look } from '../support/page.js';
+import { audit, choose, look, lookAgain } from '../support/page.js';
 import { expect, test } from '../support/windows.js';
 
 const { image, raw } = sparse(64 << 20);
@@ -195,7 +195,7 @@ test('a tab that is closed during a conversion to a folder: the next visit remov
   await expect(next.locator('.notice')).toContainText(
     `The conversion of ${NAME} was interrupted. sparse-64.raw in the folder picked may be left empty or incomplete.`,
   );
-  await look(next, testInfo, 'left-in-folder');
+  await lookAgain(next, testInfo, 'left-in-folder');
   await next.getByRole('button', { name: /^Remove sparse-64.raw/ }).click();
   await expect(next.getByText('sparse-64.raw was removed.').first()).toBeVisible();
   await expect(next.locator('.notice')).toHaveCount(0);

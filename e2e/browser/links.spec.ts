@@ -3,8 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
 import { hashFile, images, small } from '../support/images.js';
-import { choose, look } from '../support/page.js';
+import { choose, look, lookAgain } from '../support/page.js';
 import { type RemoteFile, serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const OPEN_TO_ALL = {
   'Access-Control-Allow-Origin': '*',
@@ -55,7 +56,7 @@ async function download(page: Page): Promise<string> {
 
 test('an address that is typed, pasted or dropped becomes a disk', async ({ page }) => {
   remote = await serveFile(readFileSync(images.states()), { headers: OPEN_TO_ALL });
-  for (const give of [type, paste, dropLink]) {
+  for (const give of byScope({ short: [dropLink], full: [type, paste, dropLink] })) {
     await give(page, `${remote.url}?token=secret`);
     await expect(page.getByRole('heading', { name: /^disk\.qcow2$/ })).toBeVisible();
     expect(hashFile(await download(page))).toBe(hashFile(images.filled(2)));
@@ -99,7 +100,7 @@ test('a link that is refused can be mended', async ({ page }, testInfo) => {
   await page.getByRole('button', { name: 'Edit the link' }).click();
   await expect(field(page)).toBeFocused();
   await expect(field(page)).toHaveValue(address);
-  await look(page, testInfo, 'mended');
+  await lookAgain(page, testInfo, 'mended');
   await type(page, address.replace('dsik', 'disk'));
   await expect(page.getByRole('heading', { name: /^disk\.qcow2$/ })).toBeVisible();
 });
@@ -158,7 +159,7 @@ test('the file that an image needs, by its address', { tag: '@full' }, async ({ 
   expect(hashFile(await download(page))).toBe(hashFile(raw));
 });
 
-test('a lost network is reported, and awaited', async ({ page }, testInfo) => {
+test('a lost network is reported, and awaited', { tag: '@full' }, async ({ page }, testInfo) => {
   await page.clock.install();
   await page.goto('/');
   let isGone = false;

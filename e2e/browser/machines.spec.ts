@@ -4,9 +4,9 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from 'node:path';
 import { expect, test } from '../support/browser.js';
 import { qemuImg } from '../support/images.js';
-import { drop, look } from '../support/page.js';
+import { drop, lookAgain } from '../support/page.js';
 
-test('the disks of a dropped machine are offered', async ({ page }, testInfo) => {
+test('the disks of a dropped machine are offered', { tag: '@full' }, async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('.');
   const vm = join(folder, 'My machine');
   mkdirSync(vm);
@@ -82,7 +82,7 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   await expect(boxes.nth(0)).toBeDisabled();
   await expect(page.locator('.news')).toContainText('VM with a missing disk: base.vdi');
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
-  await look(page, testInfo, 'missing');
+  await lookAgain(page, testInfo, 'missing');
   const renamed = join(folder, 'renamed.vdi');
   copyFileSync(elsewhere, renamed);
   await drop(page, renamed);

@@ -232,7 +232,7 @@ const cells = (page: Page) =>
     });
   });
 
-test('pointing at a partition dims the other cells, until the pointer leaves', async ({ page }) => {
+test('pointing at a partition dims the other cells, until the pointer leaves', { tag: '@full' }, async ({ page }) => {
   await choose(page, images.partitioned());
   await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
   const opacities = async () => (await cells(page)).map(({ opacity }) => opacity);
@@ -336,23 +336,31 @@ test.describe('while it converts', () => {
     },
   );
 
-  test('cells that wait stand out from the card as those that are done, and are smaller', async ({ page }) => {
-    await choose(page, sparse(64 << 20).image);
-    await page.getByRole('radio', { name: 'As a download' }).click();
-    await stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert', exact: true }).click());
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await expect.poll(async () => (await cells(page)).every(({ opacity }) => opacity === 1)).toBe(true);
-      const all = await cells(page);
-      const empty = await page.locator('.swatch.empty').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
-      const isSame = (colour: string) =>
-        colour.match(/\d+/g)!.slice(0, 3).join() === empty.match(/\d+/g)!.slice(0, 3).join();
-      const data = all.filter(({ colour }) => !isSame(colour));
-      expect(new Set(data.map(({ isWhole }) => isWhole))).toEqual(new Set([true, false]));
-      const ratios = await contrasts(page, [...new Set(data.map(({ colour }) => colour))]);
-      expect(Math.min(...ratios), colorScheme).toBeGreaterThan(3);
-    }
-  });
+  test(
+    'cells that wait stand out from the card as those that are done, and are smaller',
+    { tag: '@full' },
+    async ({ page }) => {
+      await choose(page, sparse(64 << 20).image);
+      await page.getByRole('radio', { name: 'As a download' }).click();
+      await stopMidway(page, 'sparse-64.qcow2', () =>
+        page.getByRole('button', { name: 'Convert', exact: true }).click(),
+      );
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await expect.poll(async () => (await cells(page)).every(({ opacity }) => opacity === 1)).toBe(true);
+        const all = await cells(page);
+        const empty = await page
+          .locator('.swatch.empty')
+          .evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+        const isSame = (colour: string) =>
+          colour.match(/\d+/g)!.slice(0, 3).join() === empty.match(/\d+/g)!.slice(0, 3).join();
+        const data = all.filter(({ colour }) => !isSame(colour));
+        expect(new Set(data.map(({ isWhole }) => isWhole))).toEqual(new Set([true, false]));
+        const ratios = await contrasts(page, [...new Set(data.map(({ colour }) => colour))]);
+        expect(Math.min(...ratios), colorScheme).toBeGreaterThan(3);
+      }
+    },
+  );
 });
 
 test('Convert can be pressed at once, before all is known of the browser', async ({ page }) => {
@@ -385,8 +393,11 @@ test('the dialog for files opens once, and a missing file is reported', { tag: '
   expect(await page.evaluate(() => (window as unknown as { asked: unknown[] }).asked.length)).toBe(2);
 });
 
-for (const lang of ['en', 'de']) {
-  test(`a long name leaves the picture where it is: ${lang}`, async ({ page }, testInfo) => {
+for (const [lang, tag] of [
+  ['en', ['@full']],
+  ['de', []],
+] as const) {
+  test(`a long name leaves the picture where it is: ${lang}`, { tag: [...tag] }, async ({ page }, testInfo) => {
     const name = 'backup-of-the-production-web-server-2024-11-30-weekly';
     const damaged = testInfo.outputPath('Truncated backup of the production web server of November.qcow2');
     const path = testInfo.outputPath(`${name}.qcow2`);

@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import { expect, giveFile, test } from '../support/browser.js';
 import { makeCompressed } from '../support/compressed.js';
 import { hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
-import { choose, drop, look } from '../support/page.js';
+import { choose, drop, look, lookAgain } from '../support/page.js';
 
 /** Converts the shown image to a download. Resolves to the disk's hash. */
 async function convert(page: Page, path: string): Promise<string> {
@@ -149,7 +149,7 @@ test('a truncated image is refused, and salvaged', async ({ page }, testInfo) =>
   await expect(page.locator('.bad')).toContainText('is cut off');
   await page.getByRole('button', { name: 'Salvage the readable parts' }).click();
   await expect(page.getByText('Unreadable parts become zeros').first()).toBeVisible();
-  await look(page, testInfo, 'salvage');
+  await lookAgain(page, testInfo, 'salvage');
   await convert(page, testInfo.outputPath('out.raw'));
   await expect(page.getByRole('heading', { name: 'Done, but the disk is damaged' })).toBeVisible();
   await page.getByText('Lost parts of the disk', { exact: true }).click();

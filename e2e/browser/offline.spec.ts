@@ -155,19 +155,23 @@ for (const [mode, isolated, base, tag] of [
   test.describe(`${mode}, ${isolated ? 'isolated' : 'not isolated'}, at ${base}`, { tag: [tag].flat() }, () => {
     test.use({ mode, isolated, base });
 
-    test('a page that was loaded works without its server', async ({ page, context, server, builds }) => {
-      const outliveWorkers = await installClock(page);
-      await page.goto('');
-      await untilKept(page, builds.a);
-      await outliveWorkers();
-      await context.setOffline(true);
-      await server.close();
-      await convertSample(page);
-      // Features that the first image did not need: zstd and encryption.
-      await page.getByRole('button', { name: 'another' }).click();
-      await choose(page, images.zstd());
-      await convert(page, images.raw());
-    });
+    test(
+      'a page that was loaded works without its server',
+      { tag: '@full' },
+      async ({ page, context, server, builds }) => {
+        const outliveWorkers = await installClock(page);
+        await page.goto('');
+        await untilKept(page, builds.a);
+        await outliveWorkers();
+        await context.setOffline(true);
+        await server.close();
+        await convertSample(page);
+        // Features that the first image did not need: zstd and encryption.
+        await page.getByRole('button', { name: 'another' }).click();
+        await choose(page, images.zstd());
+        await convert(page, images.raw());
+      },
+    );
 
     test('without its server it opens again, with its headers', async ({ page, context, server, builds }) => {
       await page.goto('');

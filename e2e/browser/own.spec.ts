@@ -5,7 +5,7 @@ import { DISK_SIZE, hashFile, images, PASSWORD } from '../support/images.js';
 
 for (const { isolated, engine, image, hole, ascending, tag = [] } of [
   { isolated: true, engine: 'threads', image: 'zlib', hole: true, ascending: false, tag: '@full' },
-  { isolated: true, engine: 'threads', image: 'zstd', hole: false, ascending: true },
+  { isolated: true, engine: 'threads', image: 'zstd', hole: false, ascending: true, tag: '@full' },
   { isolated: true, engine: 'threads', image: 'luks', hole: true, ascending: true, tag: '@full' },
   { isolated: true, engine: 'workers', image: 'plain', hole: true, ascending: true, tag: '@full' },
   { isolated: false, engine: 'workers', image: 'zlib', hole: true, ascending: false },

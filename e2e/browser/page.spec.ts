@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { expect, type Page, storage, test } from '../support/browser.js';
 import { stopMidway, useGates } from '../support/gates.js';
 import { hashFile, images, sparse } from '../support/images.js';
-import { audit, choose, LOOKS, look, lookAs } from '../support/page.js';
+import { audit, choose, LOOKS, look, lookAgain, lookAs } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -76,7 +76,7 @@ test('the sample becomes a download of the right bytes; no other host is asked, 
 
 for (const [name, tag] of [
   ['disk', ['@full']],
-  ['CON', []],
+  ['CON', ['@full']],
   ['disk.of mine', ['@full']],
 ] as const) {
   test(
@@ -201,12 +201,12 @@ test.describe('while it converts', () => {
   });
 
   test('axe finds nothing in any step', async ({ page }, testInfo) => {
-    await look(page, testInfo, 'empty');
+    await lookAgain(page, testInfo, 'empty');
     const goOn = await beginConverting(page);
     await look(page, testInfo, 'converting');
     await goOn();
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-    await look(page, testInfo, 'done');
+    await lookAgain(page, testInfo, 'done');
   });
 
   for (const { colorScheme, width } of LOOKS) {
@@ -279,7 +279,7 @@ test('a folder is picked as soon as it is chosen; a closed dialog changes nothin
   await expect(page.getByText('Folder: my disks')).toBeVisible();
   await expect(page.locator('.made')).toContainText('to the folder my disks');
   await expect(page.getByRole('heading', { name: 'No folder was picked' })).toHaveCount(0);
-  await look(page, testInfo, 'picked');
+  await lookAgain(page, testInfo, 'picked');
 });
 
 test('where no place can be picked the download stays chosen', { tag: '@full' }, async ({ page }) => {

@@ -89,7 +89,7 @@ test('a disk arrives by signed requests only, and the console learns of it', asy
   expect(asked.filter(({ url }) => !url.includes('X-Amz-Signature='))).toEqual([]);
 });
 
-test('a cancel has the bucket forget the parts', async ({ page }) => {
+test('a cancel has the bucket forget the parts', { tag: '@full' }, async ({ page }) => {
   const { bucket } = server;
   bucket.before = ({ url }) => (url.includes('partNumber=2&') ? new Promise(() => {}) : undefined);
   const uploading = upload(page, 33 * MIB);

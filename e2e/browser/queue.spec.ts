@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
 import { closeGate, fifthOf, useGates } from '../support/gates.js';
 import { images, qemuImg, sparse, splitVmdk } from '../support/images.js';
-import { audit, choose, drop, look } from '../support/page.js';
+import { audit, choose, drop, look, lookAgain } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -140,7 +140,7 @@ test('one of four images is truncated, and two have one name: no question, and t
   await expect(page.locator('.below .next')).toHaveCount(0);
   await page.getByText('Commands and details').nth(1).click();
   await expect(queue(page).getByRole('listitem').nth(1).locator('code').first()).toContainText('disk-1.vmdk');
-  await look(page, testInfo, 'result');
+  await lookAgain(page, testInfo, 'result');
   await page.getByText('Commands and details').nth(1).click();
   const made = await page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('picked');
@@ -235,7 +235,7 @@ test(
   },
 );
 
-test('a folder gives its files, and a drop beside the card is taken', async ({ page }, testInfo) => {
+test('a folder gives its files, and a drop beside the card is taken', { tag: '@full' }, async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('disks');
   mkdirSync(folder);
   copyFileSync(images.kinds(), join(folder, 'one.qcow2'));

@@ -144,45 +144,51 @@ async function firstScreen(context: BrowserContext, notices: RegExp[]): Promise<
   await page.close();
 }
 
-test('a closed tab: the page says so, asks, resumes, and the disk is right', async ({ context }, testInfo) => {
-  await cutOff(context);
-  await firstScreen(context, [/^\s*The conversion of .* was interrupted at \d+%\./]);
-  const page = await begin(context);
-  await expect(page.getByRole('heading', { name: /^\d+% of this disk is already converted$/ })).toBeFocused();
-  await look(page, testInfo, 'go-on');
-  const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Resume' }).click();
-  const bar = page.getByRole('progressbar');
-  await expect.poll(() => bar.evaluate((bar: HTMLProgressElement) => bar.value)).toBeGreaterThan(0.1);
-  remote.sendUpTo(remote.size);
-  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
-  expect(remote.sent).toBeLessThan(nearlyAll());
-  expect(await files(page)).toBe(1);
-  await expect(page.getByRole('heading', { name: /^Done/ })).toBeVisible();
-  await firstScreen(context, []);
-});
+test(
+  'a closed tab: the page says so, asks, resumes, and the disk is right',
+  { tag: '@full' },
+  async ({ context }, testInfo) => {
+    await cutOff(context);
+    await firstScreen(context, [/^\s*The conversion of .* was interrupted at \d+%\./]);
+    const page = await begin(context);
+    await expect(page.getByRole('heading', { name: /^\d+% of this disk is already converted$/ })).toBeFocused();
+    await look(page, testInfo, 'go-on');
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    const bar = page.getByRole('progressbar');
+    await expect.poll(() => bar.evaluate((bar: HTMLProgressElement) => bar.value)).toBeGreaterThan(0.1);
+    remote.sendUpTo(remote.size);
+    expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
+    expect(remote.sent).toBeLessThan(nearlyAll());
+    expect(await files(page)).toBe(1);
+    await expect(page.getByRole('heading', { name: /^Done/ })).toBeVisible();
+    await firstScreen(context, []);
+  },
+);
 
-test('Resume opens the link again, and in a second tab says that the first one has resumed', async ({
-  context,
-}, testInfo) => {
-  await cutOff(context);
-  remote.sendUpTo(remote.size);
-  const [first, second] = [await context.newPage(), await context.newPage()];
-  for (const page of [first, second]) {
-    await page.goto('/');
-    await expect(page.locator('.left-card')).toContainText(`Resume opens its link again: ${remote.url}`);
-  }
-  await look(first, testInfo, 'card-of-link');
-  // Counts only the bytes for this tab, not those for the closed one.
-  remote.sent = 0;
-  const downloading = first.waitForEvent('download');
-  await first.getByRole('button', { name: /^Resume: / }).click();
-  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
-  expect(remote.sent).toBeLessThan(nearlyAll());
-  await second.getByRole('button', { name: /^Resume: / }).click();
-  await expect(second.getByText(/^\s*Another tab has resumed this download\./).first()).toBeVisible();
-  await firstScreen(context, []);
-});
+test(
+  'Resume opens the link again, and in a second tab says that the first one has resumed',
+  { tag: '@full' },
+  async ({ context }, testInfo) => {
+    await cutOff(context);
+    remote.sendUpTo(remote.size);
+    const [first, second] = [await context.newPage(), await context.newPage()];
+    for (const page of [first, second]) {
+      await page.goto('/');
+      await expect(page.locator('.left-card')).toContainText(`Resume opens its link again: ${remote.url}`);
+    }
+    await look(first, testInfo, 'card-of-link');
+    // Counts only the bytes for this tab, not those for the closed one.
+    remote.sent = 0;
+    const downloading = first.waitForEvent('download');
+    await first.getByRole('button', { name: /^Resume: / }).click();
+    expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
+    expect(remote.sent).toBeLessThan(nearlyAll());
+    await second.getByRole('button', { name: /^Resume: / }).click();
+    await expect(second.getByText(/^\s*Another tab has resumed this download\./).first()).toBeVisible();
+    await firstScreen(context, []);
+  },
+);
 
 test('two tabs that resume: the second one says so', { tag: '@full' }, async ({ context }, testInfo) => {
   await cutOff(context);

@@ -405,7 +405,7 @@ const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = fal
     { output, state, format, discards },
   );
 
-test('kept progress is reported, and can be discarded', async ({ context }) => {
+test('kept progress is reported, and can be discarded', { tag: '@full' }, async ({ context }) => {
   const page = await openTab(context);
   const download: Run = { ...RUN, output: { download: 'out.raw' } };
   expect(await kept(page, RUN)).toBe(0);

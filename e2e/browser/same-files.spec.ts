@@ -121,7 +121,7 @@ test.describe('the page', () => {
   // Chromium numbers the names of one drop.
   for (const [how, hand, second, tag] of [
     ['chosen', choose, 'disk.vdi', ['@full']],
-    ['dropped', (page: Page, ...paths: string[]) => drop(page, paths), 'disk (1).vdi', []],
+    ['dropped', (page: Page, ...paths: string[]) => drop(page, paths), 'disk (1).vdi', ['@full']],
   ] as const) {
     test(`two parents of one name, size and time, ${how} together`, { tag: [...tag] }, async ({ page }, testInfo) => {
       const { top, below, raw } = images.vdiChain();

@@ -29,7 +29,13 @@ function large(path: string, size = '2200M'): string {
 
 // (whether the storage has room, what was measured, words of the result, of its details)
 for (const [hasRoom, measured, place, method, details] of [
-  [false, { download: 1e9 }, 'The browser has received all of kinds.raw.', 'downloading while converting', {}],
+  [
+    false,
+    { download: 1e9 },
+    'The browser has received all of kinds.raw.',
+    'downloading while converting',
+    { tag: '@full' },
+  ],
   [
     true,
     { streamed: 1e9 },
@@ -94,30 +100,32 @@ const remembered = (page: Page): Promise<number> =>
     return count;
   });
 
-test('a streamed download that a reload has lost is mentioned once, until it is dismissed', async ({
-  page,
-}, testInfo) => {
-  await limitStorage(page, 8 << 20);
-  // The browser never asks for the download.
-  await page.evaluate(() => {
-    Object.defineProperty(HTMLIFrameElement.prototype, 'src', { set() {} });
-  });
-  await choose(page, images.kinds());
-  await page.getByRole('radio', { name: 'As a download' }).click();
-  await page.getByRole('button', { name: 'Convert', exact: true }).click();
-  await expect(page.getByRole('heading', { name: 'Converting kinds.qcow2' })).toBeVisible();
-  await expect.poll(() => remembered(page)).toBe(1);
-  page.on('dialog', (dialog) => dialog.accept());
-  await page.reload();
-  const notice = page.locator('.notice');
-  await expect(notice).toContainText(
-    'interrupted, and its download kinds.raw is lost. A partial file in your downloads',
-  );
-  expect(await remembered(page)).toBe(0);
-  await look(page, testInfo, 'lost');
-  await notice.getByRole('button', { name: 'Dismiss' }).click();
-  await expect(notice).toHaveCount(0);
-});
+test(
+  'a streamed download that a reload has lost is mentioned once, until it is dismissed',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    await limitStorage(page, 8 << 20);
+    // The browser never asks for the download.
+    await page.evaluate(() => {
+      Object.defineProperty(HTMLIFrameElement.prototype, 'src', { set() {} });
+    });
+    await choose(page, images.kinds());
+    await page.getByRole('radio', { name: 'As a download' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
+    await expect(page.getByRole('heading', { name: 'Converting kinds.qcow2' })).toBeVisible();
+    await expect.poll(() => remembered(page)).toBe(1);
+    page.on('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    const notice = page.locator('.notice');
+    await expect(notice).toContainText(
+      'interrupted, and its download kinds.raw is lost. A partial file in your downloads',
+    );
+    expect(await remembered(page)).toBe(0);
+    await look(page, testInfo, 'lost');
+    await notice.getByRole('button', { name: 'Dismiss' }).click();
+    await expect(notice).toHaveCount(0);
+  },
+);
 
 test('a download that the browser has not begun is begun once, is not disturbed, and can be cancelled', async ({
   page,
@@ -159,7 +167,7 @@ test('a private window says beforehand what it can keep, and streams what it can
   await expect(page.getByText(/This window can store about [\d.]+\s[MG]B, which is less than the disk/)).toBeVisible({
     timeout: 60_000,
   });
-  await look(page, testInfo, 'private');
+  await lookAgain(page, testInfo, 'private');
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
@@ -180,27 +188,31 @@ test('a private window saves a disk that it cannot keep', { tag: '@long' }, asyn
   expect(hashFile(saved)).toBe(hashFile(expected));
 });
 
-test('a download that does not fit is not proposed, nor after it has failed', async ({ page }, testInfo) => {
-  const disk = testInfo.outputPath('disk.img');
-  writeFileSync(disk, randomBytes(8 << 20));
-  // For a raw disk, a streamed download is proposed.
-  await limitStorage(page);
-  await choose(page, disk);
-  await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
-  const way = page.getByRole('radio', { name: 'As a download' });
-  await expect(way).toBeChecked();
-  await page.getByLabel('Output format').selectOption('qcow2');
-  await expect(page.getByText('Whether the result fits is known at the end.').first()).toBeVisible();
-  await expect(way).not.toBeChecked();
-  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
-  await expect(page.locator('.made')).toContainText('Whether the result fits is known at the end.');
-  await look(page, testInfo, 'full');
-  await way.click();
-  await page.getByRole('button', { name: 'Convert', exact: true }).click();
-  await expect(page.locator('.bad')).toContainText("the browser's storage is full");
-  await page.getByRole('button', { name: 'Back to the image' }).click();
-  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
-});
+test(
+  'a download that does not fit is not proposed, nor after it has failed',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const disk = testInfo.outputPath('disk.img');
+    writeFileSync(disk, randomBytes(8 << 20));
+    // For a raw disk, a streamed download is proposed.
+    await limitStorage(page);
+    await choose(page, disk);
+    await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
+    const way = page.getByRole('radio', { name: 'As a download' });
+    await expect(way).toBeChecked();
+    await page.getByLabel('Output format').selectOption('qcow2');
+    await expect(page.getByText('Whether the result fits is known at the end.').first()).toBeVisible();
+    await expect(way).not.toBeChecked();
+    await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
+    await expect(page.locator('.made')).toContainText('Whether the result fits is known at the end.');
+    await lookAgain(page, testInfo, 'full');
+    await way.click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
+    await expect(page.locator('.bad')).toContainText("the browser's storage is full");
+    await page.getByRole('button', { name: 'Back to the image' }).click();
+    await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
+  },
+);
 
 test.describe('where nothing can stream', () => {
   test.use({ serviceWorkers: 'block' });
@@ -240,7 +252,7 @@ test.describe('where nothing can stream', () => {
 // (image, proposed way, reason, tag)
 for (const [image, way, reason, tag] of [
   [images.kinds, 'As a download', undefined, ['@full']],
-  [images.empty, 'To a folder you pick', 'Files of more than 30 GB go to a folder', []],
+  [images.empty, 'To a folder you pick', 'Files of more than 30 GB go to a folder', ['@full']],
 ] as const) {
   test(`the way depends on the size, not on what was measured: ${way}`, { tag: [...tag] }, async ({ page }) => {
     for (const measured of [

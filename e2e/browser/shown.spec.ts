@@ -2,6 +2,7 @@
 
 import { expect, type Page, test } from '../support/browser.js';
 import { HIDDEN, NASTY, NASTY_SHOWN, places } from '../support/hostile.js';
+import { byScope } from '../support/scope.js';
 
 test.beforeEach(({ page }) => page.goto('/'));
 
@@ -43,7 +44,7 @@ for (const [place, tag] of [
 ] as const) {
   test(`a name in an image, ${place}`, { tag: [...tag] }, async ({ page }) => {
     const { room, make } = places[place];
-    for (const name of [NASTY, LONG.slice(0, room)]) {
+    for (const name of byScope({ short: [NASTY], full: [NASTY, LONG.slice(0, room)] })) {
       await page.goto('/');
       await choose(page, 'image.qcow2', make(name));
       if (place === 'snapshot') await expect(page.getByLabel('State of the disk')).toBeVisible();

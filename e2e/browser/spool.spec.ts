@@ -110,7 +110,7 @@ test('a stream gets the bytes of a file', { tag: '@full' }, async ({ apiPage: pa
 
 for (const { asked, end, calls, tag = '@full' } of [
   { asked: { fails: 'open' }, end: 'target', calls: ['open', 'abort: target'] },
-  { asked: { fails: 'write' }, end: 'target', calls: ['open', 'write', 'abort: target'], tag: [] },
+  { asked: { fails: 'write' }, end: 'target', calls: ['open', 'write', 'abort: target'] },
   { asked: { fails: 'close' }, end: 'target', calls: ['open', 'write', 'close', 'abort: target'] },
   { asked: { cancelIn: 'preparing' }, end: 'cancelled', calls: ['abort: cancelled'] },
   { asked: { cancelIn: 'converting' }, end: 'cancelled', calls: ['abort: cancelled'], tag: [] },

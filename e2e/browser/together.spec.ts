@@ -67,58 +67,60 @@ test('the disks of a machine become one OVA in a folder, with the bytes that Nod
   expect(await hashOpfs(page, 'web.ova')).toBe(hashFile(expected));
 });
 
-test('a disk of several that become one OVA asks for its password, and the commands import the OVA', async ({
-  page,
-}, testInfo) => {
-  const folder = testInfo.outputPath('.');
-  const luks = [
-    '-O',
-    'qcow2',
-    '--object',
-    `secret,id=s,data=${PASSWORD}`,
-    '-o',
-    'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10',
-  ];
-  const disks = [disk(folder, 'a.qcow2', 1, '-O', 'qcow2'), disk(folder, 'b.qcow2', 2, ...luks)];
-  const tar = join(folder, 'both.tar');
-  execFileSync('tar', ['-C', folder, '-cf', tar, ...disks.map((path) => basename(path))]);
-  await page.goto('/');
-  await choose(page, tar);
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('radio', { name: 'VMware' }).check();
-  for (const name of ['Convert all 2 disks', 'Convert only this disk'])
-    await expect(page.getByRole('button', { name, exact: true })).toBeVisible();
-  await page.getByRole('radio', { name: 'VMware' }).press('Tab');
-  await look(page, testInfo, 'one-of-two');
-  await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar: b.qcow2 is encrypted' })).toBeVisible();
-  await page.getByLabel('Password for').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Unlock' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
-  await expect(page.getByRole('radio', { name: 'VMware' })).toBeChecked();
-  await expect(page.getByRole('radio', { name: 'Azure' })).toHaveCount(0);
-  await look(page, testInfo, 'together');
-  // One disk alone stays possible, and the password is not asked for again.
-  await page.getByRole('button', { name: 'A file for each disk' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar: a.qcow2 (1 MB)' })).toBeFocused();
-  await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
-  await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
-  await page.getByText('Change', { exact: true }).click();
-  await page.getByRole('radio', { name: 'As a download' }).click();
-  const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert', exact: true }).click();
-  const path = join(folder, 'both.ova');
-  await (await download).saveAs(path);
-  await expect.poll(async () => (await commands(page))[0]).toMatch(/^ovftool .* both\.ova vi:\/\/HOST\/$/);
-  await look(page, testInfo, 'done');
-  for (const [at, byte] of [1, 2].entries()) {
-    const raw = join(folder, `${at}.raw`);
-    expect(decant('convert', '--disk', `${at + 1}`, path, raw)).toMatchObject({ status: 0 });
-    const expected = join(folder, `${at}.expected`);
-    writeFileSync(expected, Buffer.alloc(1 << 20).fill(byte, 0, 100_000));
-    expect(hashFile(raw), raw).toBe(hashFile(expected));
-  }
-});
+test(
+  'a disk of several that become one OVA asks for its password, and the commands import the OVA',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const folder = testInfo.outputPath('.');
+    const luks = [
+      '-O',
+      'qcow2',
+      '--object',
+      `secret,id=s,data=${PASSWORD}`,
+      '-o',
+      'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10',
+    ];
+    const disks = [disk(folder, 'a.qcow2', 1, '-O', 'qcow2'), disk(folder, 'b.qcow2', 2, ...luks)];
+    const tar = join(folder, 'both.tar');
+    execFileSync('tar', ['-C', folder, '-cf', tar, ...disks.map((path) => basename(path))]);
+    await page.goto('/');
+    await choose(page, tar);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('radio', { name: 'VMware' }).check();
+    for (const name of ['Convert all 2 disks', 'Convert only this disk'])
+      await expect(page.getByRole('button', { name, exact: true })).toBeVisible();
+    await page.getByRole('radio', { name: 'VMware' }).press('Tab');
+    await look(page, testInfo, 'one-of-two');
+    await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
+    await expect(page.getByRole('heading', { name: 'both.tar: b.qcow2 is encrypted' })).toBeVisible();
+    await page.getByLabel('Password for').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
+    await expect(page.getByRole('radio', { name: 'VMware' })).toBeChecked();
+    await expect(page.getByRole('radio', { name: 'Azure' })).toHaveCount(0);
+    await look(page, testInfo, 'together');
+    // One disk alone stays possible, and the password is not asked for again.
+    await page.getByRole('button', { name: 'A file for each disk' }).click();
+    await expect(page.getByRole('heading', { name: 'both.tar: a.qcow2 (1 MB)' })).toBeFocused();
+    await page.getByRole('button', { name: 'All 2 disks in one OVA' }).click();
+    await expect(page.getByRole('heading', { name: 'both.tar' })).toBeFocused();
+    await page.getByText('Change', { exact: true }).click();
+    await page.getByRole('radio', { name: 'As a download' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
+    const path = join(folder, 'both.ova');
+    await (await download).saveAs(path);
+    await expect.poll(async () => (await commands(page))[0]).toMatch(/^ovftool .* both\.ova vi:\/\/HOST\/$/);
+    await look(page, testInfo, 'done');
+    for (const [at, byte] of [1, 2].entries()) {
+      const raw = join(folder, `${at}.raw`);
+      expect(decant('convert', '--disk', `${at + 1}`, path, raw)).toMatchObject({ status: 0 });
+      const expected = join(folder, `${at}.expected`);
+      writeFileSync(expected, Buffer.alloc(1 << 20).fill(byte, 0, 100_000));
+      expect(hashFile(raw), raw).toBe(hashFile(expected));
+    }
+  },
+);
 
 test.describe('with gates', () => {
   useGates();

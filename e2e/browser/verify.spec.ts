@@ -2,7 +2,7 @@
 
 import { expect, type Page, test } from '../support/browser.js';
 import { hashFile, images } from '../support/images.js';
-import { audit, choose, limitStorage, look, setRates } from '../support/page.js';
+import { audit, choose, limitStorage, look, lookAgain, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -26,7 +26,7 @@ test('a result is read back and compared if the box is ticked', async ({ page },
   await way(page).click();
   await expect(box(page)).not.toBeChecked();
   await box(page).check();
-  await look(page, testInfo, 'box');
+  await lookAgain(page, testInfo, 'box');
   await audit(page);
   const path = testInfo.outputPath('disk.raw');
   await download(page, path);
