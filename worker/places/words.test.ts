@@ -4,35 +4,34 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { json, powershell, quotedForPowerShell, quotedForSh, sh, Word, word } from './words.js';
 
-describe('for bash', () => {
-  for (const name of [
-    'disk.qcow2',
-    'a b.raw',
-    "it's.raw",
-    '$(touch x)`id`.raw',
-    '"quoted" \\ back\\slash.raw',
-    '!history *?[a-z]{b,c}~.raw',
-    'a;b|c&d<e>f#g.raw',
-    'Größe 磁盘 💽.raw',
-    'new\nline\ttab\r.raw',
-    "hidden\u202e it's \\ .raw",
-    '\u001b[31mred.raw',
-    '-n',
-    '=x',
-    '',
-  ]) {
-    for (const [how, command] of [
-      ['', `printf '[%s]' ${quotedForSh(name)}`],
-      [', as the end of a word', sh`printf '[%s]' ${word`${new Word(name, ['NAME'])}`}`.line],
-      [', always', sh`printf '[%s]' ${new Word(name, ['NAME'], true)}`.line],
-    ] as const) {
-      test(`${JSON.stringify(name)}${how}`, () => {
-        const { stdout } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
-        expect(stdout).toBe(`[${name}]`);
-      });
-    }
-  }
-});
+const NAMES = [
+  'disk.qcow2',
+  'a b.raw',
+  "it's.raw",
+  '$(touch x)`id`.raw',
+  '"quoted" \\ back\\slash.raw',
+  '!history *?[a-z]{b,c}~.raw',
+  'a;b|c&d<e>f#g.raw',
+  'Größe 磁盘 💽.raw',
+  'new\nline\ttab\r.raw',
+  "hidden\u202e it's \\ .raw",
+  '\u001b[31mred.raw',
+  '-n',
+  '=x',
+  '',
+];
+
+for (const [how, command] of [
+  ['', (name) => `printf '[%s]' ${quotedForSh(name)}`],
+  [', as the end of a word', (name) => sh`printf '[%s]' ${word`${new Word(name, ['NAME'])}`}`.line],
+  [', always', (name) => sh`printf '[%s]' ${new Word(name, ['NAME'], true)}`.line],
+] as [string, (name: string) => string][]) {
+  test(`names for bash${how}`, () => {
+    const script = NAMES.map((name) => `${command(name)}; printf '\\0'\n`).join('');
+    const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+    expect(stdout.split('\0')).toEqual([...NAMES.map((name) => `[${name}]`), '']);
+  });
+}
 
 describe('for PowerShell', () => {
   for (const [name, quoted] of [
