@@ -127,6 +127,7 @@ open(
 
 open(
   'a file of the name is replaced only when the person says so, and by a complete one',
+  { tag: '@full' },
   async ({ headed, folder }) => {
     const there = join(folder, 'states.raw');
     writeFileSync(there, 'what was there');

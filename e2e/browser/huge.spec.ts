@@ -15,7 +15,7 @@ test.beforeEach(async ({ page }) => {
 
 const isReading = (page: Page) => expect(page.getByText('so far')).toBeVisible();
 
-test('a way can be chosen while the map is still read', async ({ page }, testInfo) => {
+test('a way can be chosen while the map is still read', { tag: '@full' }, async ({ page }, testInfo) => {
   await setRates(page);
   await page.clock.install();
   await choose(page, images.endless());

@@ -329,7 +329,7 @@ for (const { engine, tag = [] } of [{ engine: 'workers', tag: '@full' }, { engin
   });
 }
 
-test('a stream that fails or hangs, and one whose disk cannot be read', async ({ apiPage: page }) => {
+test('a stream that fails or hangs, and one whose disk cannot be read', { tag: '@full' }, async ({ apiPage: page }) => {
   const attempt = (fault: 'fails' | 'hangs' | 'close' | 'close hangs' | 'none', format = 'qcow2') =>
     page.evaluate(
       async ({ fault, format }) => {

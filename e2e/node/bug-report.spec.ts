@@ -114,7 +114,7 @@ function copied(folder: string, image: string, extension: string): string {
   return path;
 }
 
-test('the report on an archive lists its disks without names', ({ folder }) => {
+test('the report on an archive lists its disks without names', FULL, ({ folder }) => {
   const path = privateFolder(folder);
   const disks = ['a', 'b'].map((name) => copied(path, images.kinds(), `${name}.qcow2`));
   const archive = ovaOfSeveral(path, `${PRIVATE}.ova`, disks);

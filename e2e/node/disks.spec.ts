@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { decant as command } from '../support/command.js';
 import { qemuImg, qemuImgLuks } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { ovaOfSeveral } from '../support/ova.js';
 import { serveFile } from '../support/remote.js';
 import { byScope } from '../support/scope.js';
@@ -205,7 +205,7 @@ test('no disk replaces another one, or a file that the machine needs', ({ folder
   }
 });
 
-test('an archive with one disk is as ever, and may be put into a folder', ({ folder }) => {
+test('an archive with one disk is as ever, and may be put into a folder', FULL, ({ folder }) => {
   const { disks } = machine(folder);
   const ova = ovaOfSeveral(folder, 'one.ova', [join(folder, 'data.qcow2')]);
   const output = join(folder, 'out.raw');

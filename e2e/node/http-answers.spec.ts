@@ -335,7 +335,8 @@ for (const args of [
   ['info', '--password-file', 'ftp://me:secret@localhost/?sig=secret', import.meta.filename],
   ['convert', '-f', 'raw', import.meta.filename, 'ftp://me:secret@localhost/disk?sig=secret'],
 ]) {
-  test(`the command does not repeat what is secret: ${args.slice(0, 2).join(' ')}`, () => {
+  const isShort = args.includes('--header-file') || args[0] === 'convert';
+  test(`the command does not repeat what is secret: ${args.slice(0, 2).join(' ')}`, isShort ? {} : FULL, () => {
     const { status, stdout, stderr } = run(process.execPath, [cli, ...args]);
     expect(status).not.toBe(0);
     expect(stderr).toMatch(/:\/+localhost\//);

@@ -9,7 +9,7 @@ import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
 import { failure } from '../support/failure.js';
 import { qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { rawDisk } from '../support/upload-disks.js';
 import { takeUploads, type UploadServer } from '../support/uploads.js';
 
@@ -150,7 +150,7 @@ test('bytes sent after all was read are reported while they are sent', async () 
   expect(await converting).toBe('nothing failed');
 });
 
-test('holes are done when they are sent', async ({ folder }) => {
+test('holes are done when they are sent', FULL, async ({ folder }) => {
   const path = join(folder, 'empty.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', path, '128M');
   let ahead = 0;

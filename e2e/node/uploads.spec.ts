@@ -44,7 +44,7 @@ interface Row {
   format?: string;
   /** Where the object is then. */
   prefix: string;
-  /** The faults that `npm test` runs: each kind once, by one protocol; the others are tagged. */
+  /** The faults that `npm test` runs: each by one protocol. Which status is transient, the tests beside the sources say. */
   faults: UploadFault[];
 }
 
@@ -428,17 +428,21 @@ test(
   },
 );
 
-test('the command: what the server does not remove is said, with its place and the status', async ({ folder }) => {
-  await serveWith({
-    fault: (_, { method }) => (method === 'PUT' ? 'status 403' : undefined),
-    faultAtEnd: () => 'status 403',
-  });
-  const ended = await command(AWS, '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`);
-  expect(ended.status).toBe(1);
-  expect(ended.stderr).toMatch(
-    /^decant: Could not upload to '(.*)': the server answered 403 .*; the upload stays at '\1': it could not be removed \(the server answered 403 .*\)\n$/,
-  );
-});
+test(
+  'the command: what the server does not remove is said, with its place and the status',
+  { tag: '@full' },
+  async ({ folder }) => {
+    await serveWith({
+      fault: (_, { method }) => (method === 'PUT' ? 'status 403' : undefined),
+      faultAtEnd: () => 'status 403',
+    });
+    const ended = await command(AWS, '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`);
+    expect(ended.status).toBe(1);
+    expect(ended.stderr).toMatch(
+      /^decant: Could not upload to '(.*)': the server answered 403 .*; the upload stays at '\1': it could not be removed \(the server answered 403 .*\)\n$/,
+    );
+  },
+);
 
 test('an object that cannot be queried: unconfirmed success, and a line of the command', async ({ folder }) => {
   const options = { answer: ({ method }: Asked) => (method === 'HEAD' ? { status: 403 } : undefined) };
