@@ -69,40 +69,41 @@ for (const [name, image, password, tag] of [
   });
 }
 
-test('a disk is saved nowhere if the output of the page is an attribute, or comes too late', async ({
-  page,
-  servers,
-}) => {
-  const downloads: string[] = [];
-  page.on('download', (download) => downloads.push(download.suggestedFilename()));
-  const note = `
+test(
+  'a disk is saved nowhere if the output of the page is an attribute, or comes too late',
+  { tag: '@full' },
+  async ({ page, servers }) => {
+    const downloads: string[] = [];
+    page.on('download', (download) => downloads.push(download.suggestedFilename()));
+    const note = `
     window.noted.codes = [];
     document.addEventListener('decant-error', ({ detail }) => window.noted.codes.push(detail.code));
     // The console of the developer.
     addEventListener('error', (event) => { window.noted.codes.push(event.error.code); event.preventDefault(); });`;
-  const codes = () => page.evaluate(() => (window.noted as Noted & { codes: string[] }).codes);
-  const isWrong = page.getByText('This page wants to receive the disk itself, but is set up wrongly.').first();
+    const codes = () => page.evaluate(() => (window.noted as Noted & { codes: string[] }).codes);
+    const isWrong = page.getByText('This page wants to receive the disk itself, but is set up wrongly.').first();
 
-  await openHost(page, servers.plain, '<decant-converter output="[object Object]"></decant-converter>', note);
-  await expect(isWrong).toBeVisible();
-  await expect(page.getByText('othing is uploaded')).toHaveCount(0);
-  await choose(page, images.zlib());
-  await expect(page.getByRole('button', { name: 'Choose another file' })).toBeVisible();
-  await expect(isWrong).toBeVisible();
-  await audit(page);
-  expect(await codes()).toEqual(['output-unreadable', 'output-unreadable']);
+    await openHost(page, servers.plain, '<decant-converter output="[object Object]"></decant-converter>', note);
+    await expect(isWrong).toBeVisible();
+    await expect(page.getByText('othing is uploaded')).toHaveCount(0);
+    await choose(page, images.zlib());
+    await expect(page.getByRole('button', { name: 'Choose another file' })).toBeVisible();
+    await expect(isWrong).toBeVisible();
+    await audit(page);
+    expect(await codes()).toEqual(['output-unreadable', 'output-unreadable']);
 
-  await openHost(page, servers.plain, '<decant-converter></decant-converter>', note);
-  await choose(page, images.zlib());
-  await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
-  await page.evaluate(() => {
-    document.querySelector('decant-converter')!.output = () => new WritableStream();
-  });
-  await expect(page.getByText('The page has changed where the disk goes. Nothing was saved.').first()).toBeVisible();
-  await audit(page);
-  expect(await codes()).toEqual(['output-changed', 'output-changed']);
-  expect(downloads).toEqual([]);
-});
+    await openHost(page, servers.plain, '<decant-converter></decant-converter>', note);
+    await choose(page, images.zlib());
+    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
+    await page.evaluate(() => {
+      document.querySelector('decant-converter')!.output = () => new WritableStream();
+    });
+    await expect(page.getByText('The page has changed where the disk goes. Nothing was saved.').first()).toBeVisible();
+    await audit(page);
+    expect(await codes()).toEqual(['output-changed', 'output-changed']);
+    expect(downloads).toEqual([]);
+  },
+);
 
 test('a page that refuses a disk says why, what is below returns to the window, and the image can be tried again', async ({
   page,

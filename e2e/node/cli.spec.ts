@@ -50,8 +50,8 @@ test.describe('info and map print what qemu-img prints', () => {
   };
 
   for (const [image, details] of [
-    ['snapshots', {}],
     ['kinds', {}],
+    ['snapshots', FULL],
     ['zlib', FULL],
     ['plain', FULL],
     ['tiny', FULL],
@@ -445,7 +445,7 @@ test('a full disk keeps the progress of a conversion that can be resumed', ({ fo
   }
 });
 
-test('a block device is written in place, holes as zeros', ({ folder }) => {
+test('a block device is written in place, holes as zeros', FULL, ({ folder }) => {
   const backing = join(folder, 'backing');
   execFileSync('sh', ['-c', `tr '\\0' '\\377' < /dev/zero | head -c ${DISK_SIZE} > '${backing}'`]);
   truncateSync(backing, DISK_SIZE + (10 << 20));

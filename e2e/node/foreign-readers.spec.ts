@@ -104,7 +104,7 @@ const accepted = (format: Question['format'], size: number): Answer => ({
 });
 
 /** The short run has smaller disks; judges.spec.ts reads one with data of each kind by the same programs. */
-const IN_FULL = [LARGE, FILE_SYSTEM, 'an image of clusters of 512 bytes'];
+const IN_FULL = [LARGE, FILE_SYSTEM, 'an empty disk', 'an image of clusters of 512 bytes'];
 
 for (const [name, disk] of Object.entries(DISKS)) {
   test(

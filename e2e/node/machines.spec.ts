@@ -141,7 +141,7 @@ test('the command lists and converts the disks of a machine', ({ folder }) => {
     expect(readFileSync(join(made, `vm-disk${at + 1}.raw`)).equals(disk)).toBe(true);
 });
 
-test('the disks of a machine in a snapshot', async ({ folder }) => {
+test('the disks of a machine in a snapshot', FULL, async ({ folder }) => {
   const { vm, config } = machine(folder);
   expect(command('info', vm).stdout).toMatch(/Snapshot list:\n.+\n3 +Before /);
   expect(command('info', '--disk', '2', vm).stdout).toMatch(/Snapshot list:\n.+\n3 +Before /);

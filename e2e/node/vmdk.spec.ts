@@ -14,7 +14,7 @@ const KINDS = [
   'streamOptimized',
 ] as const;
 
-const KINDS_IN_SHORT = ['monolithicSparse', 'twoGbMaxExtentFlat', 'streamOptimized'];
+const KINDS_IN_SHORT = ['twoGbMaxExtentFlat', 'streamOptimized'];
 
 /** `--with` for every other file of the image's folder. */
 const extentsOf = (image: string): string[] => {
