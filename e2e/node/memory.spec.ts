@@ -13,9 +13,10 @@ import { packageWithMemory } from '../support/wasm-memory.js';
 const program = fileURLToPath(new URL('../support/convert-once.mjs', import.meta.url));
 
 /** By how many pages of 64 KiB the memory may grow: from none to enough. */
+const FEW = [0, 8, 128, 2048];
 const SAMPLE = [0, 2, 8, 32, 128, 2048];
 const ALL = Array.from({ length: 40 }, (_, at) => at * 4).concat(2048);
-const LIMITS = byScope({ short: SAMPLE, long: ALL });
+const LIMITS = byScope({ short: FEW, full: SAMPLE, long: ALL });
 
 /** The end of a conversion without memory: an error, or a trap that ends its worker. */
 function end(message: string | undefined): string {

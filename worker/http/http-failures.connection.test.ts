@@ -32,7 +32,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test.for([
+test.concurrent.for([
   ['https', 'http', 'ERR_SSL_WRONG_VERSION_NUMBER: the server does not use TLS on this port; it may expect http'],
   ['http', 'https', 'the server closed the connection without a response; it may expect https'],
   ['http', 'alert', 'the answer is not valid HTTP; the server may expect https'],
@@ -41,7 +41,7 @@ test.for([
     'https',
     'DEPTH_ZERO_SELF_SIGNED_CERT: the certificate of the server is not trusted here; NODE_EXTRA_CA_CERTS can name a file with its authority',
   ],
-])('%s meets %s', async ([scheme, server, reason]) => {
+])('%s meets %s', async ([scheme, server, reason], { expect }) => {
   const { port } = servers[server!]!.address() as AddressInfo;
   const origin = `${scheme}://127.0.0.1:${port}`;
   for (const ask of [fetch, undiciFetch as unknown as Fetch]) {
