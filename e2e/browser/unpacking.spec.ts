@@ -89,7 +89,8 @@ test('the page asks once, and unpacks', async ({ page }, testInfo) => {
   await expect(page.getByRole('heading', { name: 'first.qcow2.gz must be unpacked first' })).toBeFocused();
   await look(page, testInfo, 'packed');
   await page.getByRole('button', { name: 'Unpack' }).click();
-  for (const name of byScope({ short: ['first'], full: ['first', 'second'] })) {
+  const names = byScope({ short: ['first'], full: ['first', 'second'] });
+  for (const name of names) {
     await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     expect(await sizesLeft(page)).toContain(statSync(images.zlib()).size + LONG);
@@ -98,7 +99,7 @@ test('the page asks once, and unpacks', async ({ page }, testInfo) => {
     await (await download).saveAs(path);
     expect(hashFile(path)).toBe(hashFile(images.raw()));
     // The second image is unpacked without a question.
-    if (name === 'first') await page.getByRole('button', { name: 'Open the next image' }).click();
+    if (name !== names.at(-1)) await page.getByRole('button', { name: 'Open the next image' }).click();
   }
   await page.getByRole('button', { name: 'Convert another image' }).click();
   // The copies that the browser saves stay for a while.
