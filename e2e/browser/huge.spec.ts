@@ -45,25 +45,21 @@ test('another image is opened while the map is still read', { tag: '@full' }, as
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
 });
 
-test(
-  'a raw disk that takes hours: qcow2 is offered first, and a folder asks before',
-  { tag: '@full' },
-  async ({ page }, testInfo) => {
-    const image = testInfo.outputPath('vast.qcow2');
-    qemuImg('create', '-q', '-f', 'qcow2', image, '8T');
-    await choose(page, image);
-    await expect(page.getByRole('heading', { name: 'qcow2 takes under a minute' })).toBeVisible();
-    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toHaveAttribute('aria-disabled', 'true');
-    await page.getByRole('radio', { name: 'To a folder you pick' }).click();
-    await page.getByRole('button', { name: 'Convert', exact: true }).click();
-    await expect(page.getByRole('heading', { name: /checks the file for 7 to 33 hours$/ })).toBeFocused();
-    await look(page, testInfo, 'hours');
-    await page.getByRole('button', { name: 'Use qcow2' }).click();
-    await page.getByRole('radio', { name: 'As a download' }).check();
-    const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Convert', exact: true }).click();
-    const path = testInfo.outputPath('converted.qcow2');
-    await (await download).saveAs(path);
-    expect(JSON.parse(qemuImg('info', '--output=json', path))['virtual-size']).toBe(8 * 2 ** 40);
-  },
-);
+test('a raw disk that takes hours: qcow2 is offered first, and a folder asks before', async ({ page }, testInfo) => {
+  const image = testInfo.outputPath('vast.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', image, '8T');
+  await choose(page, image);
+  await expect(page.getByRole('heading', { name: 'qcow2 takes under a minute' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).toHaveAttribute('aria-disabled', 'true');
+  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  await expect(page.getByRole('heading', { name: /checks the file for 7 to 33 hours$/ })).toBeFocused();
+  await look(page, testInfo, 'hours');
+  await page.getByRole('button', { name: 'Use qcow2' }).click();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  const path = testInfo.outputPath('converted.qcow2');
+  await (await download).saveAs(path);
+  expect(JSON.parse(qemuImg('info', '--output=json', path))['virtual-size']).toBe(8 * 2 ** 40);
+});
