@@ -52,7 +52,7 @@ function change(bytes: Buffer, next: Random): string {
       bytes[at] = below(256, next);
       return `byte ${at}`;
     case 2:
-      bytes.fill(0, sector, sector + SECTOR);
+      bytes.subarray(sector, sector + SECTOR).fill(0);
       return `the sector at ${sector}`;
     case 3:
       bytes.fill(0, at);

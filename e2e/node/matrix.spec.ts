@@ -181,7 +181,7 @@ function firstDifference(one: Buffer, other: Buffer): number | undefined {
 // `qemu-img compare` reads both disks through the drivers that `qemu-img convert` uses, and pads the smaller one with zeros. So its
 // answer to each pair follows from the disks that `convert` has written, one for each image. The test above runs it for N pairs.
 test('all pairs of rows, and copies of them, are the same or differ at the right byte', FULL, async ({ folder }) => {
-  test.setTimeout(20 * 60_000);
+  test.setTimeout(40 * 60_000);
   const rows = (JSON.parse(readFileSync(list, 'utf8')) as Row[]).filter(({ snapshot }) => !snapshot);
   const [raw, copied] = [join(folder, 'disk.raw'), join(folder, 'copy.qcow2')];
   const opened: { row: Row; image: decant.DiskImage; disk: Buffer }[] = [];
