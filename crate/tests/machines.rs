@@ -10,6 +10,7 @@ use decant::error::fields::{Field, Fields};
 use decant::io::target::Abilities;
 use decant::open::disk_choice::DiskChoice;
 use decant::{Error, ErrorKind};
+use decant_text::folded;
 
 fn zip(entries: &[Entry]) -> Vec<u8> {
     Zip::default().made_of(entries).0
@@ -280,6 +281,8 @@ fn the_disks_that_a_configuration_names() {
         ),
     ];
     for (what, files, choice, expected) in rows {
+        let is_configuration = |(name, _): &&(&str, Vec<u8>)| folded(name).ends_with(".vmx") || name.ends_with(".vbox");
+        let are_several = files.iter().filter(is_configuration).count() > 1;
         for (kind, packed) in archives(&files) {
             let found = (Case { disk: choice.clone(), ..Case::new(packed) }).bytes();
             match &expected {
@@ -292,6 +295,8 @@ fn the_disks_that_a_configuration_names() {
                         "{what}, {kind}: {error}"
                     );
                     assert_eq!(listed(&error), *names, "{what}, {kind}");
+                    let has = |field| error.fields.get(field).is_some();
+                    assert_eq!((has("machine"), has("machines")), (!are_several, are_several), "{what}, {kind}");
                 }
                 Missing(name) => {
                     let error = found.unwrap_err();

@@ -133,6 +133,22 @@ test('the images of an archive that is not a machine are the disks of one only w
   expectDisks(folder, path, disks);
 });
 
+test('the disks of several machines in an archive are not those of one', ({ folder }) => {
+  const { vm } = machine(folder);
+  execFileSync('cp', ['-r', vm, join(folder, 'other')]);
+  execFileSync('tar', ['-cf', 'two.tar', 'vm', 'other'], { cwd: folder });
+  const tar = join(folder, 'two.tar');
+  for (const args of [[], ['--disk', 'all']]) {
+    const refused = command('convert', ...args, tar, join(folder, 'out.ova'));
+    const stderr = expect.stringContaining(
+      "several virtual machines: 'vm/vm.vmx', 'other/vm.vmx'; state a disk of one",
+    );
+    expect(refused).toMatchObject({ status: 2, stderr });
+  }
+  const each = command('convert', '--for', 'proxmox', '--disk', 'all', tar, join(folder, 'out/'));
+  expect(each).toMatchObject({ status: 0, stderr: expect.not.stringContaining('next') });
+});
+
 test('a disk of a machine is encrypted', ({ folder }) => {
   const { vm, config, disks } = machine(folder);
   copyFileSync(small.luks(), join(vm, 'log.qcow2'));

@@ -9,7 +9,7 @@ import { EXIT_DAMAGED } from './commands.js';
 import { convertAll, convertIntoFolder, convertMachine, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { printDigests } from './digest-text.js';
-import { isMachine } from './files-beside.js';
+import { isMachine, severalMachines } from './files-beside.js';
 import { takesSeveral } from './formats.js';
 import { imageOf, type OpenDisk, openAll } from './open-image.js';
 import { shownInput } from './operands.js';
@@ -53,9 +53,14 @@ async function convertDisks(
     exitCode(
       intoMachine
         ? await convertMachine(disks, open, command, await output(command), context)
-        : await convertAll(disks, open, command, context),
+        : await convertAll(disks, open, command, context, !('choice' in opened && opened.choice.machines)),
     );
   if ('choice' in opened && !opened.choice.disks.some(({ missing }) => missing)) {
+    const { machines } = opened.choice;
+    if (machines && intoMachine) {
+      const names = machines.map(({ name }) => name);
+      throw severalMachines(command.image, names, 'state a disk of one (--disk N)');
+    }
     // The images of an archive are those of one machine only if the archive says so.
     const isOfMachine = opened.choice.machine !== undefined || (await isMachine(command.image));
     unpacking.isForAll = intoFolder;

@@ -32,13 +32,14 @@ export function requireFolderForAll({ bmap, opening, output, format }: ConvertCo
 /**
  * Converts `disks`, which are all disks of the image, into the folder that is the output: each to a file with its number. Stops
  * at the first failure, which names the disk; the complete files stay. Reports each complete file; with `-q` only after a failure.
- * At the end, reports what comes next for all of them together. Returns whether all of each disk could be read.
+ * At the end, reports what comes next for all of them together, if they `areOfOne` machine. Returns whether all of each disk could be read.
  */
 export async function convertAll(
   disks: readonly DiskMember[],
   open: OpenDisk,
   command: ConvertCommand,
   context: RunContext,
+  areOfOne: boolean,
 ): Promise<boolean> {
   const outputs: string[] = [];
   const made: string[] = [];
@@ -73,7 +74,7 @@ export async function convertAll(
     if (!command.quiet) report(made.at(-1)!);
   }
   if (!isAnyEncrypted) reportNotEncrypted(command);
-  if (command.place !== undefined && forPlace.length > 0) reportNextStep(command.place, forPlace);
+  if (areOfOne && command.place !== undefined && forPlace.length > 0) reportNextStep(command.place, forPlace);
   return isWhole;
 }
 

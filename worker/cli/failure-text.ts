@@ -16,6 +16,8 @@ export interface Disks {
   container?: string | undefined;
   /** The name of the machine, if known. */
   machine?: string;
+  /** The configurations of the machines, if the disks belong to several. */
+  machines?: readonly { name: string }[];
   /** The snapshots of the machine, if it has some. */
   snapshots?: readonly Snapshot[];
 }

@@ -57,8 +57,14 @@ export async function machineIn(image: string): Promise<string> {
   const found = (await regularFiles(path, MACHINE)).sort();
   if (found.length < 2) return found[0] ?? image;
   const names = found.map((file) => basename(file));
-  const message = `'${shownText(image)}' contains the configurations of several virtual machines: ${shownNames(names, LISTED)}; state one`;
-  throw new DecantError('usage', message);
+  throw severalMachines(image, names, 'state one');
+}
+
+/** The error for `image`, which contains several `configurations` where one is needed. */
+export function severalMachines(image: string, configurations: string[], advice: string): DecantError {
+  const names = shownNames(configurations, LISTED);
+  const message = `'${shownText(image)}' contains the configurations of several virtual machines: ${names}; ${advice}`;
+  return new DecantError('usage', message);
 }
 
 /**

@@ -104,6 +104,8 @@ pub(crate) struct DiskList {
     pub(crate) disks: Vec<MemberInfo>,
     /// The name of their virtual machine, if its configuration has it.
     pub(crate) machine: Option<String>,
+    /// The configurations of the virtual machines, if the disks belong to several.
+    pub(crate) machines: Vec<String>,
     /// The hardware of the virtual machine of the chosen disk.
     pub(crate) hardware: Option<Hardware>,
     /// The snapshots of the virtual machine.

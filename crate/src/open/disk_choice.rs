@@ -219,6 +219,9 @@ fn refused(kind: ErrorKind, message: String, code: &'static str, list: &DiskList
     if let Some(machine) = &list.machine {
         error = error.field("machine", &**machine);
     }
+    if !list.machines.is_empty() {
+        error = error.field("machines", list.machines.iter().map(|name| named_fields(name)).collect::<Vec<_>>());
+    }
     if !list.snapshots.is_empty() {
         error = error.field("snapshots", list.snapshots.iter().map(fields_of_snapshot).collect::<Vec<_>>());
     }
@@ -238,9 +241,14 @@ fn fields_of_snapshot(snapshot: &Snapshot) -> Fields {
     fields
 }
 
-fn fields(disk: &MemberInfo) -> Fields {
+fn named_fields(name: &str) -> Fields {
     let mut fields = Fields::default();
-    fields.set("name", disk.name.as_str().into());
+    fields.set("name", name.into());
+    fields
+}
+
+fn fields(disk: &MemberInfo) -> Fields {
+    let mut fields = named_fields(&disk.name);
     fields.set("size", disk.size.into());
     if let Some(format) = disk.format {
         fields.set("format", format.into());

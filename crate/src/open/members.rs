@@ -211,9 +211,11 @@ async fn offered(
         // The error for a missing disk of an OVF package names it. A descriptor without a disk is that of another package.
         disks.retain(|disk| disk.image().is_some());
     }
+    let several = machines.several(disks.iter().filter_map(Listed::described));
     let list = DiskList {
         disks: disks.iter().map(|disk| disk.info(machines)).collect(),
-        machine: machines.name().map(str::to_owned),
+        machine: machines.name().filter(|_| several.is_empty()).map(str::to_owned),
+        machines: several,
         hardware: None,
         snapshots: machines.snapshots(),
         is_in_snapshot: machines.are_in_snapshot,

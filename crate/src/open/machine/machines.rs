@@ -183,6 +183,15 @@ impl Machines {
         self.all.iter().find_map(Configured::name)
     }
 
+    /// The paths of the configurations of the machines that have `disks`; empty if these belong to one.
+    pub(in crate::open) fn several<'a>(&self, disks: impl Iterator<Item = &'a FoundDisk>) -> Vec<String> {
+        let mut machines: Vec<_> = disks.map(|disk| disk.machine).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        let paths = machines.iter().map(|&machine| self.all[machine].path.clone());
+        if machines.len() > 1 { paths.collect() } else { Vec::new() }
+    }
+
     /// The snapshots of the only machine.
     pub(in crate::open) fn snapshots(&self) -> Vec<Snapshot> {
         match &self.all[..] {
