@@ -581,6 +581,40 @@ fn checksums_of_stored_files() {
     }
 }
 
+/// Only parts of the other files of a disk are read, so their checksums are not compared: the result names each.
+#[test]
+fn checksums_of_further_stored_files() {
+    let base = || Entry::stored("base.qcow2", &small());
+    let flat = b"# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\nRW 8 FLAT \"disk-flat.vmdk\" 0\n";
+    let extent = Entry::stored("disk-flat.vmdk", &small_disk());
+    let top = || overlay("base.qcow2", Some("qcow2"));
+    let beside = |bytes: Vec<u8>| vec![("base.qcow2".to_owned(), bytes)];
+    let tar = crate::tar::archive(&[crate::tar::member("base.qcow2", b'0', &small())]);
+    // (what, the image, its companions, the files that the result names)
+    type Row = (&'static str, Vec<u8>, Vec<(String, Vec<u8>)>, &'static [&'static str]);
+    let rows: Vec<Row> = vec![
+        ("a companion", top(), beside(zip(&[base()])), &["base.qcow2"]),
+        ("a companion in a tar", top(), beside(zip(&[Entry::stored("base.tar", &tar)])), &["base.tar"]),
+        ("a plain companion", top(), beside(small()), &[]),
+        ("a layer beside", zip(&[Entry::stored("top.qcow2", &top()), base()]), vec![], &["top.qcow2", "base.qcow2"]),
+        ("an extent", zip(&[Entry::stored("disk.vmdk", flat), extent]), vec![], &["disk.vmdk", "disk-flat.vmdk"]),
+        (
+            "compressed ones, whose checksums are compared",
+            zip(&[Entry::deflated("top.qcow2", &top()), Entry::deflated("base.qcow2", &small())]),
+            vec![],
+            &[],
+        ),
+    ];
+    for (what, image, companions, expected) in rows {
+        let converted =
+            Case { companions, ..Case::new(image) }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+        assert!(converted.result.is_ok(), "{what}: {:?}", converted.result.err());
+        let unchecked = converted.notices.iter().filter(|notice| notice.code == "checksum-unchecked");
+        let named: Vec<_> = unchecked.map(|notice| notice.fields.get("file").cloned()).collect();
+        assert_eq!(named, expected.iter().map(|name| Some(Field::from(*name))).collect::<Vec<_>>(), "{what}");
+    }
+}
+
 /// Deflate64 data by 7-Zip: a disk with a MiB of zeros between two copies of `content`.
 #[test]
 fn deflate64() {

@@ -167,6 +167,8 @@ pub(super) enum Plan {
         /// The size of the image's own files, in bytes.
         stored: u64,
         checksum: Option<Checksum>,
+        /// The notices about other files that are not compared with their checksums.
+        unchecked: Vec<Notice>,
         salvage: bool,
         reshaped: Option<Rc<Reshaped>>,
     },
@@ -208,6 +210,7 @@ impl Plan {
         Ok(Self::Image {
             planner,
             checksum,
+            unchecked: image.unchecked().collect(),
             salvage: image.is_salvaged(),
             virtual_size,
             largest_unit: image.largest_unit(),
@@ -254,12 +257,12 @@ impl Plan {
     /// after the last job.
     pub(super) fn notices(&self) -> Box<dyn Fn(bool) -> Vec<Notice>> {
         match self {
-            Self::Image { planner, stored, checksum, reshaped, .. } => {
+            Self::Image { planner, stored, checksum, unchecked, reshaped, .. } => {
                 let (count, stored) = (planner.count(), *stored);
-                let unchecked = match checksum {
-                    Some(Checksum::Around(stated)) => Some(stated.unchecked()),
-                    _ => None,
-                };
+                let mut unchecked = unchecked.clone();
+                if let Some(Checksum::Around(stated)) = checksum {
+                    unchecked.insert(0, stated.unchecked());
+                }
                 let changes = reshaped.as_ref().map(|reshaped| reshaped.notices.clone()).unwrap_or_default();
                 Box::new(move |_| {
                     let found = count.get().notices(stored).into_iter();

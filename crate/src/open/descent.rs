@@ -378,6 +378,8 @@ pub(super) struct InnerFile {
     pub(super) place: Option<Place>,
     /// Whether its archive has an end mark; true if it is in no archive.
     pub(super) is_ended: bool,
+    /// The checksum that a container states for it, or for a file around it. It is not compared.
+    pub(super) stated_crc: Option<StatedCrc>,
 }
 
 impl InnerFile {
@@ -388,7 +390,9 @@ impl InnerFile {
         match descent.follow_file(companion).await? {
             Level::File(source, file_type) | Level::Packed(source, file_type) => {
                 let is_ended = descent.archive.as_ref().is_none_or(|found| found.is_ended);
-                Ok(Self { source, file_type, missing: descent.missing(), place: descent.place(), is_ended })
+                let (missing, place) = (descent.missing(), descent.place());
+                let stated_crc = descent.checksum.map(|(Checksum::Of(stated) | Checksum::Around(stated))| stated);
+                Ok(Self { source, file_type, missing, place, is_ended, stated_crc })
             }
             Level::ToChoose(choice) => Err(choice.refusal()),
             Level::Stream(..) | Level::UnclearArchive(..) | Level::WholeArchive(..) => {

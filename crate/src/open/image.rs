@@ -1,5 +1,6 @@
 //! An opened image: its description and its extents.
 
+use crate::container::StatedCrc;
 use crate::container::block_source::BlockSource;
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
@@ -214,6 +215,15 @@ impl Image {
 
     /// The manifest of the archive around the image, or beside its files, if there is one.
     pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
+    /// The notices about its other files whose containers state checksums: only parts of them are read.
+    pub(crate) fn unchecked(&self) -> impl Iterator<Item = Notice> {
+        let layers = &self.chain.layers;
+        let beside =
+            layers.iter().flat_map(Layer::files).filter_map(|(id, _)| usize::from(id.0).checked_sub(self.given));
+        let beside = beside.filter_map(|at| self.opened.top.beside[at].stated_crc.as_ref());
+        beside.chain(layers.iter().filter_map(|layer| layer.stated_crc.as_ref())).map(StatedCrc::unchecked)
+    }
+
         self.manifest.clone()
     }
 

@@ -1,5 +1,6 @@
 //! One layer of a chain: an open image with the files that it is read from.
 
+use crate::container::StatedCrc;
 use crate::disk::info::Notice;
 use crate::error::place::Place;
 use crate::format::{Disk, Format, PartFile};
@@ -23,6 +24,8 @@ pub(crate) struct Layer {
     pub(crate) cipher: Option<u16>,
     /// Its place, if it was found in a container.
     pub(super) place: Option<Place>,
+    /// The checksum that a container around a layer below states, which is not compared.
+    pub(crate) stated_crc: Option<StatedCrc>,
     /// The notice about how it was accepted as the layer below, if there is one.
     pub(crate) notice: Option<Notice>,
 }
@@ -33,6 +36,7 @@ pub(super) struct OpenedLayer {
     pub(super) disk: Rc<dyn Disk>,
     pub(super) guessed: bool,
     pub(super) place: Option<Place>,
+    pub(super) stated_crc: Option<StatedCrc>,
     pub(super) notice: Option<Notice>,
 }
 

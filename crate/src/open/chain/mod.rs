@@ -157,7 +157,7 @@ impl Chain {
             return Err(has_no_snapshots(format.name));
         }
         files[0] = disk.data_source(files[0].clone());
-        let layer = OpenedLayer { format, disk, guessed: false, place, notice: None };
+        let layer = OpenedLayer { format, disk, guessed: false, place, stated_crc: None, notice: None };
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
@@ -191,10 +191,10 @@ impl Chain {
         }
         let file = &mut files[usize::from(id.0)];
         let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
-        let (mut place, mut file_type) = (None, None);
+        let (mut place, mut file_type, mut stated_crc) = (None, None, None);
         if may_be_packed(reference) {
             let found = self.unpacked(id, file.clone(), reference, parents).await?;
-            (place, file_type) = (found.place, Some(found.file_type));
+            (place, file_type, stated_crc) = (found.place, Some(found.file_type), found.stated_crc);
             (*file, how.missing) = (found.source, found.missing);
         }
         let source = self.tables.over(file.clone());
@@ -208,7 +208,7 @@ impl Chain {
         let check = ParentCheck { reference, child, child_format, is_forced: self.force_parent };
         let notice = check.run(&*disk, &**file).await?;
         *file = disk.data_source(file.clone());
-        Ok(OpenedLayer { format, disk, guessed, place, notice })
+        Ok(OpenedLayer { format, disk, guessed, place, stated_crc, notice })
     }
 
     /// Finds the layer below inside the archives around it, in the file `id`. Fails with `unsupported` if it is in a container that is
@@ -243,7 +243,7 @@ impl Chain {
         companions: &mut Candidates<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
-        let OpenedLayer { format, disk, guessed, place, notice } = layer;
+        let OpenedLayer { format, disk, guessed, place, stated_crc, notice } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
         // The name of this layer comes last.
@@ -290,6 +290,7 @@ impl Chain {
             parts: parts.into(),
             cipher,
             place,
+            stated_crc,
             notice,
         });
         Ok(below)
