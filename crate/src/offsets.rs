@@ -1,5 +1,6 @@
 //! Distinct types for host and guest offsets, and readers for integers and strings in images.
 
+use decant_text::file_name;
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, AddAssign, Range, Sub};
 
@@ -141,9 +142,9 @@ pub(crate) fn before_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// Decodes [`before_nul`] as UTF-8. Invalid sequences are replaced.
+/// Decodes [`before_nul`] as [`file_name`] does.
 pub(crate) fn text_before_nul(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(before_nul(bytes)).into_owned()
+    file_name(before_nul(bytes))
 }
 
 /// Decodes UTF-16 up to the first NUL. Unpaired surrogates become U+FFFD.

@@ -1,7 +1,9 @@
 //! Common properties of all containers: errors inside name the content, damage, and reads.
 
 use crate::common::small::*;
+use crate::common::zip::{Entry, Zip};
 use crate::common::*;
+use crate::tar::{archive, member, summed};
 use decant::disk::losses::Lost;
 use decant::error::fields::Field;
 use decant::format::HEAD;
@@ -9,6 +11,7 @@ use decant::format::qcow2::CLUSTER_TRUNCATED;
 use decant::format::raw_disk::DISK_TRUNCATED;
 use decant::io::target::Abilities;
 use decant::offsets::GuestOffset;
+use decant::open::disk_choice::DiskChoice;
 use decant::{ErrorKind, OpenOptions};
 use std::path::Path;
 use std::process::Command;
@@ -264,6 +267,38 @@ fn a_member_needs_a_missing_file() {
         let error = case.convert(Answers::InOrder, Abilities::default(), 4096).result.unwrap_err();
         assert_eq!(error.fields.get("neededBy"), Some(&Field::from("top.qcow2")), "{error}");
         assert!(error.message().contains("'base.qcow2', the backing file of 'top.qcow2', is missing"), "{error}");
+    }
+}
+
+/// A name that is not UTF-8 is that of no other file.
+#[test]
+fn names_that_are_not_utf_8() {
+    const UTF_8: u16 = 1 << 11;
+    let backing: &[u8] = b"b\xe4se.qcow2";
+    let top = changed(overlay("base.qcow2", Some("qcow2")), &[(300, backing)]);
+    // (the name of the other file, whether it is the backing file)
+    let rows: [(&[u8], bool); 5] = [
+        (backing, true),
+        (b"b\xf6se.qcow2", false),
+        (b"b\xc4se.qcow2", false),
+        ("b\u{fffd}se.qcow2".as_bytes(), false),
+        ("bäse.qcow2".as_bytes(), false),
+    ];
+    for (name, is_it) in rows {
+        let mut base = member("", b'0', &small());
+        base[..name.len()].copy_from_slice(name);
+        let header = summed(base[..BLOCK].to_vec());
+        base[..BLOCK].copy_from_slice(&header);
+        let entry = Entry { name: name.to_vec(), flags: UTF_8, ..Entry::stored("", &small()) };
+        let in_zip = Zip::default().made_of(&[Entry::stored("top.qcow2", &top), entry]).0;
+        for archive in [archive(&[member("top.qcow2", b'0', &top), base]), in_zip] {
+            let disk = Some(DiskChoice::Name("top.qcow2".to_owned()));
+            let found = Case { disk, ..Case::new(archive) }.bytes();
+            match is_it {
+                true => assert!(found.is_ok(), "{name:x?}: {:?}", found.err()),
+                false => assert_eq!(&*found.unwrap_err().code, "missing-file", "{name:x?}"),
+            }
+        }
     }
 }
 

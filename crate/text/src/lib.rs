@@ -76,6 +76,27 @@ pub fn decoded(label: &str, bytes: &[u8]) -> Option<String> {
     strictly_decoded(known.map_or(&label[..], |(_, label)| label), bytes)
 }
 
+/// The characters that stand for the bytes of a name that are not UTF-8: this code and the byte. They are for private use.
+const RAW_BYTES: u32 = 0xef00;
+
+/// Decodes the name of a file from UTF-8. Different bytes become different names: each byte that is not UTF-8 has a character of its own,
+/// so the name of another file is never taken for it.
+pub fn file_name(bytes: &[u8]) -> String {
+    let is_own = |char: char| (RAW_BYTES + 0x80..=RAW_BYTES + 0xff).contains(&u32::from(char));
+    let raw = |byte: u8| char::from_u32(RAW_BYTES + u32::from(byte)).unwrap_or_default();
+    let mut name = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match is_own(char) {
+                true => name.extend(char.encode_utf8(&mut [0; 4]).bytes().map(raw)),
+                false => name.push(char),
+            }
+        }
+        name.extend(chunk.invalid().iter().copied().map(raw));
+    }
+    name
+}
+
 /// Folds `name` for comparison: case and Unicode form (NFC, NFD) are removed.
 pub fn folded(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { normalized(name) }
@@ -106,6 +127,19 @@ mod tests {
         for (label, bytes, text) in cases {
             assert_eq!(decoded(label, bytes).as_deref(), *text, "{label}");
         }
+    }
+
+    #[test]
+    fn names_of_files_stay_different() {
+        let names: [&[u8]; 8] =
+            [b"a", "\u{fffd}".as_bytes(), b"\xe4", b"\xf6", b"\xc4", "\u{efe4}".as_bytes(), b"\xee\xbf", b"\xe4\xf6"];
+        for (at, one) in names.iter().enumerate() {
+            for other in &names[..at] {
+                assert_ne!(folded(&file_name(one)), folded(&file_name(other)), "{one:x?} {other:x?}");
+            }
+        }
+        assert_eq!(file_name("Größe 磁盘.bin".as_bytes()), "Größe 磁盘.bin");
+        assert_eq!(file_name(b"b\xe4se"), "b\u{efe4}se");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::container::kept_name;
 use crate::error::{Error, Result};
 use crate::structure::structure;
+use decant_text::file_name;
 use futures_util::future::LocalBoxFuture;
 
 /// An archive with a read position. Its futures are boxed, so that the code that scans headers exists once.
@@ -87,8 +88,8 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }
 
-/// Decodes the string before the first NUL as UTF-8, replacing invalid sequences. It is shortened by [`kept_name`].
+/// Decodes the string before the first NUL as [`file_name`] does. It is shortened by [`kept_name`].
 pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    kept_name(&String::from_utf8_lossy(&bytes[..end]))
+    kept_name(&file_name(&bytes[..end]))
 }

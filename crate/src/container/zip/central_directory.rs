@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, le16, le32};
 use crate::structure::structure;
-use std::borrow::Cow;
+use decant_text::file_name;
 
 /// The signature of a local file header.
 pub(super) const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
@@ -242,13 +242,12 @@ const VERSION: u8 = 1;
 const CODE_PAGE_437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
 /// Decodes `name`, whose entry has the extra fields `extra`. `is_utf_8` states the encoding; otherwise it is that of the
-/// extra field, else UTF-8 if it is valid, else code page 437. Invalid sequences are replaced.
+/// extra field, else UTF-8 if it is valid, else code page 437. Invalid UTF-8 is decoded as [`file_name`] does.
 pub(super) fn decoded(name: &[u8], is_utf_8: bool, extra: &[u8]) -> String {
     let unicode = field(extra, UNICODE_PATH).filter(|_| !is_utf_8).and_then(|path| unicode_path(path, name));
     let bytes = unicode.unwrap_or(name);
-    let text = String::from_utf8_lossy(bytes);
-    if is_utf_8 || matches!(text, Cow::Borrowed(_)) {
-        return kept_name(&text);
+    if is_utf_8 || str::from_utf8(bytes).is_ok() {
+        return kept_name(&file_name(bytes));
     }
     kept_name(&bytes.iter().map(|&byte| character(byte)).collect::<String>())
 }
@@ -281,7 +280,7 @@ mod tests {
             ("é".as_bytes(), true, vec![], "é"),
             ("é".as_bytes(), false, vec![], "é"),
             (b"\x80\xe1\xff\x7f", false, vec![], "Çß\u{a0}\x7f"),
-            (b"\x82.vmdk", true, vec![], "\u{fffd}.vmdk"),
+            (b"\x82.vmdk", true, vec![], "\u{ef82}.vmdk"),
             (b"\x82", false, unicode(1, b"\x82", "ü".as_bytes()), "ü"),
             (b"a", false, unicode(1, b"a", "ü".as_bytes()), "ü"),
             (b"a", true, unicode(1, b"a", "ü".as_bytes()), "a"),

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::format::raw_disk;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, utf_16};
+use decant_text::file_name;
 
 /// Maximum length of a name in a parent locator, in bytes: Windows allows 32,767 UTF-16 units.
 const LONGEST_NAME: u64 = 64 << 10;
@@ -74,7 +75,7 @@ impl ParentLocator {
             // A URL of macOS, in UTF-8.
             b"MacX" => {
                 let bytes = read_exact(source, range, "parent locator").await?;
-                let text = String::from_utf8_lossy(&bytes);
+                let text = file_name(&bytes);
                 let text = text.trim_end_matches('\0');
                 text.strip_prefix("file://localhost").or(text.strip_prefix("file://")).unwrap_or(text).to_owned()
             }
