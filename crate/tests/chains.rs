@@ -4,6 +4,7 @@ use crate::common::small::*;
 use crate::common::*;
 use decant::convert::Output;
 use decant::disk::info::Need;
+use decant::error::fields::Field;
 use decant::io::target::Abilities;
 use decant::open::chain::{Companion, MAX_LAYERS};
 use decant::output::OUTPUT_FORMATS;
@@ -178,6 +179,23 @@ fn formats_of_backing_files() {
     let guessed = Case { companions: vec![("base".to_owned(), numbered())], ..Case::new(overlay("base", None)) };
     let info = guessed.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
     assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "guessed-raw"));
+}
+
+/// A raw layer may be shorter than the disk above, which may have grown, but it has whole sectors unless it was cut off.
+#[test]
+fn raw_layers_that_are_cut_off() {
+    // (the size of the layer below a disk of 8 sectors, whether there is a notice)
+    for (size, is_cut) in [(4096, false), (3584, false), (3585, false), (3583, true), (100, true), (0, false)] {
+        let base = numbered()[..size].to_vec();
+        let case =
+            Case { companions: vec![("base".to_owned(), base.clone())], ..Case::new(overlay("base", Some("raw"))) };
+        let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+        let found: Vec<_> = info.safety.into_iter().filter(|notice| notice.code == "raw-layer-cut").collect();
+        let fields = found.iter().map(|notice| ["file", "size"].map(|name| notice.fields.get(name).cloned()));
+        let expected = [Some(Field::from("base")), Some(Field::from(size as u64))];
+        assert_eq!(fields.collect::<Vec<_>>(), Vec::from_iter(is_cut.then_some(expected)), "{size}");
+        assert!(case.bytes().unwrap() == over(&base), "{size}");
+    }
 }
 
 #[test]

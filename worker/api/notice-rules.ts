@@ -42,6 +42,7 @@ export const RULES: Record<string, Rule> = {
   'parts-unchecked': OF_DISK,
   protocol: OF_INPUT,
   'raw-disk-beside': NOTE,
+  'raw-layer-cut': OF_DISK,
   'sector-size': OF_DISK,
   'size-mismatch': OF_DISK,
   // The result has `unverified` instead.

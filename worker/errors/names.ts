@@ -249,6 +249,7 @@ export type NoticeCode =
   | 'parts-unchecked'
   | 'protocol'
   | 'raw-disk-beside'
+  | 'raw-layer-cut'
   | 'sector-size'
   | 'shared'
   | 'size-mismatch'

@@ -149,8 +149,10 @@ impl Image {
         if self.manifest.is_some() {
             info.unused_companions.retain(|name| !is_manifest(name));
         }
-        for layer in &self.chain.layers[1..] {
-            let notices = safety::layer_notices(layer.disk.info()).chain(layer.notice.clone());
+        for (above, layer) in self.chain.layers.iter().zip(&self.chain.layers[1..]) {
+            let size = self.files[usize::from(layer.file.0)].size();
+            let cut = layer.format.is_raw().then(|| safety::raw_cut(size, above.disk.virtual_size())).flatten();
+            let notices = safety::layer_notices(layer.disk.info()).chain(layer.notice.clone()).chain(cut);
             info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
         }
         info.safety.extend(safety::notices(&info, self.stored()));
@@ -213,8 +215,6 @@ impl Image {
         self.opened.top.checksum.as_ref()
     }
 
-    /// The manifest of the archive around the image, or beside its files, if there is one.
-    pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
     /// The notices about its other files whose containers state checksums: only parts of them are read.
     pub(crate) fn unchecked(&self) -> impl Iterator<Item = Notice> {
         let layers = &self.chain.layers;
@@ -224,6 +224,8 @@ impl Image {
         beside.chain(layers.iter().filter_map(|layer| layer.stated_crc.as_ref())).map(StatedCrc::unchecked)
     }
 
+    /// The manifest of the archive around the image, or beside its files, if there is one.
+    pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.manifest.clone()
     }
 

@@ -6,6 +6,7 @@ use crate::disk::info::{Capacity, Info, Need, Notice};
 use crate::disk::reference::Role;
 use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
+use crate::offsets::SECTOR;
 use decant_module::USUAL_WINDOW;
 
 /// Disks of at least `HUGE` bytes are reported if they are at least this many times as large as their files.
@@ -103,6 +104,18 @@ pub(crate) fn large_window(window: u64) -> Option<Notice> {
 pub(crate) fn layer_notices(info: Info) -> impl Iterator<Item = Notice> {
     let states: Vec<_> = state_notices(&info).collect();
     info.safety.into_iter().chain(states)
+}
+
+/// Returns the notice that a raw layer of `size` bytes below a disk of `disk` bytes seems cut off, without its name. One of whole sectors may
+/// be shorter: the disk above may have grown since.
+pub(crate) fn raw_cut(size: u64, disk: u64) -> Option<Notice> {
+    let is_cut = !size.is_multiple_of(SECTOR) && size.next_multiple_of(SECTOR) < disk;
+    let message = || {
+        format!(
+            "The file may be cut off: its {size} bytes are no whole sectors, and the disk above has {disk}; what it lacks is read as zeros"
+        )
+    };
+    is_cut.then(|| Notice::new("raw-layer-cut", message()).field("size", size))
 }
 
 /// Returns the notices about the state in which a layer was left.

@@ -297,6 +297,8 @@ export function germanNotices({ size, exactSize }: Units): Sentences {
     protocol: outside,
     'raw-disk-beside': ({ file }) =>
       `${name(file)} im selben Archiv sieht wie eine rohe Platte aus. Um sie zu lesen, geben Sie sie als Platte an.`,
+    'raw-layer-cut': ({ file, size: found }) =>
+      `${name(file)} ist vielleicht abgeschnitten: die Datei ist kürzer als die Platte und hat keine ganzen Sektoren (${bytes(found, size)}). Was fehlt, wird als Nullen gelesen.`,
     'backing-file': ({ file }) =>
       `Das Abbild baut auf ${name(file)} auf: von dort kommen die Daten, die es nicht selbst enthält.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
