@@ -1,41 +1,71 @@
 // Compares the disks of two images: both are opened in the coordinator of the first one, and their jobs run in one pool.
 
 import type { ImageSession } from '../client-side/image-session.js';
+import { orCancelled, toDecantError } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
 import type { ComparisonDone, CrateCompared } from '../messages/coordinator.js';
-import type { CompareOptions, CompareResult, DiskRange, Progress } from '../public/types.js';
-import type { ConversionContext } from './conversion-disks.js';
+import type { CompareOptions, CompareResult, DiskRange, Notice, Progress } from '../public/types.js';
+import { loadStreamedDisks } from './conversion.js';
+import { type ConversionContext, failureOf, noticeOf } from './conversion-disks.js';
 import { withDiskWorkers } from './disk-workers.js';
 import { settleMemory } from './options.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
 
 type Options = CompareOptions & { signal: AbortSignal };
 
-/** Compares the disks of two images. Fails as a conversion of either does. */
+/** Compares the disks of two images. With `spool`, stores a streamed one first. Fails as a conversion of either does. */
 export async function compareImages(
   one: ConversionContext,
   other: ConversionContext,
-  { onProgress = () => {}, onRanges, ...options }: Options,
+  { onProgress = () => {}, onRanges, spool, ...options }: Options,
 ): Promise<CompareResult> {
-  const both = { ...one, more: [other] };
+  const isSpooled = one.platform.spool({ spool }, [], '') !== undefined;
+  const isStored = ({ sessions }: ConversionContext) => isSpooled && sessions.opened.comesInOrder;
+  return withListener(options.signal, onProgress, (signal, progress) => {
+    const runs = new Runs(progress);
+    const images = [one, other];
+    const notices: Notice[] = [];
+    /** Calls `work` with image number `at`, which can be read at any position: with its stored disk, if it is streamed. */
+    const withDisk = async <T>(at: number, work: (disk: ConversionContext) => Promise<T>): Promise<T> => {
+      const image = images[at]!;
+      if (!isStored(image)) return work(image);
+      const { storedDisk } = await orCancelled(signal, loadStreamedDisks());
+      const left = 1 + images.slice(at + 1).filter(isStored).length;
+      const storing = storedDisk(image, { signal, spool, onProgress: runs.next(left) }, 'unpacking');
+      const stored = await storing.catch((thrown) => {
+        throw failureOf({ ...one, more: [other] }, toDecantError(thrown), at);
+      });
+      notices.push(...stored.notices.map((notice) => noticeOf(images, at, notice)));
+      return work(stored.disk).finally(stored.remove);
+    };
+    return withDisk(0, (first) =>
+      withDisk(1, async (second) => ({
+        ...(await compareDisks(first, second, { ...options, onRanges, signal }, runs)),
+        notices,
+      })),
+    );
+  });
+}
+
+/** Compares disks that can be read at any position. */
+async function compareDisks(
+  one: ConversionContext,
+  other: ConversionContext,
+  { onRanges, ...options }: Omit<Options, 'onProgress' | 'spool'>,
+  runs: Runs,
+): Promise<Omit<CompareResult, 'notices'>> {
   const sizes = sizesOf(one, other);
-  const compared = await withListener(options.signal, onProgress, (signal, progress) =>
-    withListener(signal, onRanges ?? (() => {}), async (signal, ranges) => {
-      const runs = new Runs(progress);
-      const unlocking = [runs.unlocking(), runs.unlocking()];
-      let comparing: ProgressListener | undefined;
-      const done = ({ done, offset }: ComparisonDone) => {
-        comparing ??= runs.next(0);
-        comparing(progressOf(done, offset, Math.max(...sizes)));
-      };
-      const listeners = {
-        unlocking,
-        done,
-        ...(onRanges && { differing: (numbers: Float64Array) => ranges(rangesOf(numbers)) }),
-      };
-      return run(both, other, { ...options, signal }, listeners);
-    }),
-  );
+  const unlocking = [runs.unlocking(), runs.unlocking()];
+  let comparing: ProgressListener | undefined;
+  const done = ({ done, offset }: ComparisonDone) => {
+    comparing ??= runs.next(0);
+    comparing(progressOf(done, offset, Math.max(...sizes)));
+  };
+  const compared = await withListener(options.signal, onRanges ?? (() => {}), (signal, ranges) => {
+    const differing = (numbers: Float64Array) => ranges(rangesOf(numbers));
+    const listeners = { unlocking, done, ...(onRanges && { differing }) };
+    return run({ ...one, more: [other] }, other, { ...options, signal }, listeners);
+  });
   return resultOf(compared, sizes, options.strict ?? false);
 }
 
@@ -58,7 +88,11 @@ function rangesOf(numbers: Float64Array): DiskRange[] {
   }));
 }
 
-function resultOf(compared: CrateCompared, virtualSizes: [number, number], strict: boolean): CompareResult {
+function resultOf(
+  compared: CrateCompared,
+  virtualSizes: [number, number],
+  strict: boolean,
+): Omit<CompareResult, 'notices'> {
   const { offset, bytes, ranges, allocation, lost } = compared;
   const isAlike = virtualSizes[0] === virtualSizes[1] && allocation === undefined;
   const sum = (name: 'lostRanges' | 'lostBytes') => lost.reduce((sum, disk) => sum + disk[name], 0);
@@ -86,7 +120,7 @@ interface Listeners {
 async function run(
   both: ConversionContext,
   other: ConversionContext,
-  { signal, strict = false, firstOnly = false }: Options,
+  { signal, strict = false, firstOnly = false }: Pick<Options, 'signal' | 'strict' | 'firstOnly'>,
   { unlocking, done, differing }: Listeners,
 ): Promise<CrateCompared> {
   const { sessions, setup, platform } = both;

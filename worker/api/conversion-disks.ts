@@ -5,7 +5,7 @@ import type { ImageSessions } from '../client-side/image-sessions.js';
 import { DecantError, type Fields } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { ConvertedDisk } from '../messages/coordinator.js';
-import type { AnyInfo } from '../public/types.js';
+import type { AnyInfo, Notice } from '../public/types.js';
 import type { Platform } from './platform.js';
 
 export interface ConversionContext {
@@ -42,16 +42,23 @@ export function failureOf(conversion: ConversionContext, error: DecantError, at?
 }
 
 /** Adds the name of the disk to `fields`, if it has one. */
-export function withDisk(fields: Fields, disk: ConversionContext): Fields {
+function withDisk(fields: Fields, disk: ConversionContext): Fields {
   const name = nameOf(disk);
   return name === undefined ? fields : { ...fields, disk: name };
 }
+
+/** Returns a notice of disk number `at` of several, with the name of the disk. */
+export const noticeOf = (disks: ConversionContext[], at: number, { code, fields, message }: Notice): Notice => ({
+  code,
+  fields: withDisk(fields, disks[at]!),
+  message: `${titleOf(disks, at)}: ${message}`,
+});
 
 /** The name of a disk, without folders. */
 const nameOf = ({ info: { name } }: ConversionContext): string | undefined => name?.slice(name.lastIndexOf('/') + 1);
 
 /** The title of disk number `at` of several in messages. */
-export function titleOf(disks: ConversionContext[], at: number): string {
+function titleOf(disks: ConversionContext[], at: number): string {
   const name = nameOf(disks[at]!);
   const which = `disk ${at + 1} of ${disks.length}`;
   return name === undefined ? `${which[0]!.toUpperCase()}${which.slice(1)}` : `'${shownText(name)}', ${which}`;

@@ -3,7 +3,7 @@
 import type { Converted, ConvertedDisk } from '../messages/coordinator.js';
 import type { ConvertResult, DiskDigest, Notice, Verified } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
-import { type ConversionContext, disksOf, sumOf, titleOf, withDisk } from './conversion-disks.js';
+import { type ConversionContext, disksOf, noticeOf, sumOf } from './conversion-disks.js';
 import { isOfDisk, isSolvedBy } from './notice-rules.js';
 import type { ChosenFormat } from './output-format.js';
 
@@ -26,13 +26,7 @@ export function resultOf(
       ...info.safety.filter((notice) => isOfDisk(notice) && !isSolvedBy(notice, chosen)),
       ...disks[at]!.notices,
     ];
-    if (isOne) return found;
-    const title = titleOf(contexts, at);
-    return found.map(({ code, fields, message }) => ({
-      code,
-      fields: withDisk(fields, contexts[at]!),
-      message: `${title}: ${message}`,
-    }));
+    return isOne ? found : found.map((notice) => noticeOf(contexts, at, notice));
   };
   const rewrittenOf = ({ rewritten }: ConvertedDisk, at: number) =>
     rewritten.map(({ start, end }) => ({ offset: start, length: end - start, ...(isOne ? {} : { disk: at + 1 }) }));

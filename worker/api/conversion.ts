@@ -21,10 +21,14 @@ import { orDiscarded } from './discarding.js';
 import { identityOf } from './identity.js';
 import type { CancellableOptions, RunOptions } from './options.js';
 import { type ChosenFormat, chosenFormat, loadPlaces } from './output-format.js';
+import type { StoredDisk } from './streamed-disks.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
 
-/** Loads the code for sizes of streamed disks. */
-const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
+/** Loads the code for streamed disks. */
+export const loadStreamedDisks = () => loadPart('streamed disks', () => import('./streamed-disks.js'));
+
+/** The advice if a stream's disk cannot be stored: raw, for example, does not need the size first. */
+const ANOTHER_FORMAT = 'choose another output format, such as raw';
 
 /** Loads the code that verifies outputs. */
 const loadVerifying = () => loadPart('verifying', () => import('./verifying.js'));
@@ -44,13 +48,14 @@ export async function convertImage(
   const { platform, setup } = conversion;
   const runs = new Runs((progress) => options.onProgress?.(progress));
   let ofOutput: Spool | undefined;
-  let stored: ConversionContext | undefined;
+  let stored: StoredDisk | undefined;
   try {
     ofOutput = takesSpool(output) ? spool : undefined;
     if (await isSizeNeeded(conversion, output, options)) {
-      const { storedDisk } = await orCancelled(options.signal, loadDiskSizes());
+      const { storedDisk } = await orCancelled(options.signal, loadStreamedDisks());
       const passes = 1 + Number(ofOutput !== undefined) + Number(options.verify === true);
-      stored = await storedDisk(alone(conversion), { ...options, onProgress: runs.next(passes) });
+      const listening = { ...options, onProgress: runs.next(passes) };
+      stored = await storedDisk(alone(conversion), listening, 'measuring', ANOTHER_FORMAT);
     }
   } catch (thrown) {
     throw abandoned(output, thrown, options.signal);
@@ -59,9 +64,10 @@ export async function convertImage(
   try {
     const second = ofOutput && platform.spool(options, setup.sources.all, 'convert without it');
     const rest = { ...options, onProgress: runs.next(0) };
-    return await convertTo({ ...stored, ...(conversion.more && { more: conversion.more }) }, output, rest, second);
+    const disks = { ...stored.disk, ...(conversion.more && { more: conversion.more }) };
+    return await convertTo(disks, output, rest, second);
   } finally {
-    await stored.sessions.end();
+    await stored.remove();
   }
 }
 
@@ -173,7 +179,7 @@ async function sizedDisk(
     size === undefined &&
     (chosen.needsSize || fixGpt || (await orTargetFailure(target.needsSize?.())));
   if (!isNeeded || isReadOnce(conversion.setup)) return { chosen, diskSize: undefined };
-  const { sizeOfDisk } = await orCancelled(signal, loadDiskSizes());
+  const { sizeOfDisk } = await orCancelled(signal, loadStreamedDisks());
   const diskSize = await sizeOfDisk(conversion, { ...options, onProgress: listen() });
   return { chosen: await chosenFormat(sessions, options, signal, diskSize), diskSize };
 }

@@ -14,7 +14,6 @@ import type {
   Bytes,
   CheckOptions,
   CheckResult,
-  CommonImage,
   CompareOptions,
   CompareResult,
   ConvertResult,
@@ -23,6 +22,7 @@ import type {
   DiskMember,
   Extent,
   FileCheck,
+  ImageBase,
   ImagePlace,
   MapOptions,
   MeasureOptions,
@@ -176,7 +176,7 @@ export class OpenImage {
     }
   }
 
-  async compare(image: CommonImage, options: CompareOptions = {}): Promise<CompareResult> {
+  async compare(image: ImageBase, options: CompareOptions = {}): Promise<CompareResult> {
     this.#requireOpen();
     checkCall('compare', options);
     const other = otherDisk(image, 'the other image');

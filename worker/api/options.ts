@@ -92,6 +92,7 @@ const OPTIONS = {
     onProgress: 'function',
     onRanges: 'function',
     signal: true,
+    spool: true,
     strict: 'boolean',
   } satisfies TypesOf<CompareOptions>,
   measure: { format: 'string', formatOptions: true, signal: true, size: true } satisfies TypesOf<MeasureOptions>,

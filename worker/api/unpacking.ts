@@ -16,7 +16,7 @@ import type { Platform } from './platform.js';
 import { asPhase } from './whole-progress.js';
 
 /** The advice if the temporary file cannot be made. */
-const OTHERWISE = 'unpack the image yourself';
+export const OTHERWISE = 'unpack the image yourself';
 
 /** The packed files from which a disk can be chosen. */
 const ARCHIVES = ['tar', 'zip'];

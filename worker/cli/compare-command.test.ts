@@ -18,6 +18,7 @@ const SAME: CompareResult = {
   virtualSizes: [2048, 2048],
   differentBytes: 0,
   differentRanges: 0,
+  notices: [],
   lost: [],
   lostRanges: 0,
   lostBytes: 0,
@@ -29,11 +30,15 @@ const differing = (firstDifference: number, bytes: number, ranges: number): Part
   differentRanges: ranges,
 });
 
-/** Runs the command with these arguments on images whose comparison has this result. Returns the exit code and what is printed. */
+/**
+ * Runs the command with these arguments on images whose comparison has this result; if they are `streamed`, their sizes are not known before.
+ * Returns the exit code and what is printed.
+ */
 async function run(
   question: object,
   changes: Partial<CompareResult>,
   ranges: { offset: number; length: number }[] = [],
+  streamed = false,
 ) {
   const compared = { ...SAME, ...changes };
   const [out, err]: [string[], string[]] = [[], []];
@@ -45,7 +50,7 @@ async function run(
     onRanges?.(ranges);
     return compared;
   };
-  const imageOf = (virtualSize: number) => ({ streamed: false, info: { virtualSize }, compare });
+  const imageOf = (virtualSize: number) => ({ streamed, info: streamed ? {} : { virtualSize }, compare });
   opened.push(...compared.virtualSizes.map(imageOf));
   const image = { image: 'a', opening: { companions: [] } };
   const command = {
@@ -122,6 +127,30 @@ test.each([
   ['quiet', { quiet: true }, differing(0, 1, 1), 1, ''],
 ] as const)('%s', async (_, question, result, code, out) => {
   expect(await run(question, result as Partial<CompareResult>)).toEqual({ code, out, err: '' });
+});
+
+test.each([
+  ['the same', {}, {}, 0, 'Images are identical.\n'],
+  ['zeros at the end', {}, SIZES, 0, `${WARNING}Images are identical.\n`],
+  [
+    'after the end',
+    {},
+    { ...SIZES, ...differing(2048, 1, 1) },
+    1,
+    `${WARNING}Content mismatch at offset 2048!\n1 byte in 1 range differs; the first is at offset 2048\n`,
+  ],
+  ['other sizes, strict', STRICT, { ...SIZES, same: false }, 1, 'Strict mode: Image size mismatch!\n'],
+] as const)('images in order, %s', async (_, question, changes, code, out) => {
+  const notices = [{ code: 'trailer', fields: {}, message: "'a', disk 1 of 2: bytes follow" }];
+  const result = { ...(changes as Partial<CompareResult>), notices };
+  const storing = "decant: note: storing the disk of 'the disk' in a temporary file in '/spool'\n";
+  const err = `${storing}${storing}decant: note: 'a', disk 1 of 2: bytes follow\n`;
+  expect(await run({ ...question, spool: '/spool' }, result, [], true)).toEqual({ code, out, err });
+  expect(await run({ ...question, spool: '/spool', quiet: true }, result, [], true)).toEqual({
+    code,
+    out: '',
+    err: '',
+  });
 });
 
 test('lost ranges are listed', async () => {

@@ -43,7 +43,7 @@ class FileJournal implements UploadJournal {
     const folder = await lstat(location.folder, { bigint: true }).catch(() => undefined);
     if (!folder) return undefined;
     const now = BigInt(Date.now()) * 1_000_000n;
-    await sweepFolder(location, now, [], false);
+    await sweepFolder(location, now, undefined, false);
     for (const path of await resumables(location, now)) {
       const text = await this.#takeOver(path, newPath(location));
       if (text !== undefined) return text;

@@ -97,7 +97,7 @@ export interface FormatChoice<Format extends OutputFormatName = OutputFormatName
  * read twice: the first pass, in which nothing is written), `converting`, `sending` (only with `spool`: `converting` writes the temporary
  * file then), `verifying` (only with `verify`: the output is read back) and `finalizing`. `open` is `measuring` while parts of a compressed
  * file are decoded to know their sizes, and `unpacking` with `spool`. `check`, `compare`, and `digest` and `sha256`, are `checking`,
- * `comparing` and `digesting`.
+ * `comparing` and `digesting`; `compare` is `unpacking` before, with `spool`.
  */
 export type Phase =
   | 'unlocking'

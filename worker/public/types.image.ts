@@ -13,7 +13,7 @@ import type {
   Progress,
   TreeDigest,
 } from './types.conversion.js';
-import type { CheckResult, DiskMember, Extent, Info, Layer, StreamedInfo } from './types.info.js';
+import type { CheckResult, DiskMember, Extent, Info, Layer, Notice, StreamedInfo } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
@@ -156,7 +156,12 @@ export interface CompareOptions {
   firstOnly?: boolean | undefined;
   /** Called with the ranges of bytes that differ, ascending and disjoint, some at a time. */
   onRanges?: ((ranges: readonly DiskRange[]) => void) | undefined;
-  /** Called while the disks are compared. */
+  /**
+   * Stores the disk of a streamed image in a temporary file, as for `open`: `true`, or in Node a folder. The file is removed at the end. By
+   * default false. It has no effect on other images.
+   */
+  spool?: boolean | string | URL | undefined;
+  /** Called while the disks are compared, and before, in the phase `unpacking`, while they are stored. */
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Cancels the comparison. */
   signal?: AbortSignal | undefined;
@@ -179,6 +184,8 @@ export interface CompareResult {
   readonly differentRanges: number;
   /** In a strict comparison of disks of equal size: the first byte that is allocated or stored in different ways. */
   readonly firstAllocationDifference?: number;
+  /** Notices of the streamed images, whose disks were stored; each names its image. */
+  readonly notices: readonly Notice[];
   /** Lost ranges of images that were opened with `salvage`: they count as zeros. `disk` is 1 or 2. At most 10,000 a disk. */
   readonly lost: readonly LostRange[];
   /** The number of all lost ranges. */
@@ -227,6 +234,12 @@ export interface ImageBase {
    * structures of the image's file, as `qemu-img check` does. It unlocks nothing, and repairs nothing.
    */
   check(options?: CheckOptions): Promise<CheckResult>;
+  /**
+   * Compares the disk with that of `other`, another image of this package, bit by bit, whatever the formats of the images. What the maps of
+   * both leave out is not read, nor what both leave to the same backing files. Fails as `convert` does; the message and
+   * `fields.disk` of a failure name the image that it is about. A streamed image is refused as `unsupported` without `spool`.
+   */
+  compare(other: ImageBase, options?: CompareOptions): Promise<CompareResult>;
   /** Computes the digest of fs-verity of the disk. It reads the image as the SHA-256 does. */
   digest(options: DigestOptions & { tree: true }): Promise<TreeDigest>;
   /**
@@ -259,12 +272,6 @@ export interface CommonImage extends ImageBase {
   unlock(options?: UnlockOptions): Promise<void>;
   /** Lists the ranges of the disk, in order and without gaps. Each call reads the tables again. */
   map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
-  /**
-   * Compares the disk with that of `other`, another image of this package, bit by bit, whatever the formats of the images. What the maps of
-   * both leave out is not read, nor what both leave to the same backing files. Fails as `convert` does; the message and
-   * `fields.disk` of a failure name the image that it is about. Refused as `unsupported` if `other` is a streamed image.
-   */
-  compare(other: CommonImage, options?: CompareOptions): Promise<CompareResult>;
   /** Measures what `convert` would write, by the tables of the image: quick, and without a target. */
   measure<Format extends OutputFormatName = OutputFormatName>(options?: MeasureOptions<Format>): Promise<MeasureResult>;
   /**
@@ -281,8 +288,8 @@ export interface CommonImage extends ImageBase {
 }
 
 /**
- * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream of the caller's. It can be converted, and nothing
- * else; an image from a stream only once.
+ * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream of the caller's. It can be converted,
+ * digested and, with `spool`, compared; an image from a stream only once.
  */
 export interface CommonStreamedImage extends ImageBase {
   /** Distinguishes a `StreamedImage` from a `DiskImage`. */

@@ -148,8 +148,8 @@ export interface Convertible {
 export interface DiskImage extends CommonImage, Convertible {}
 
 /**
- * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, and nothing else; an image
- * from a stream only once.
+ * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, digested and, with
+ * `spool`, compared; an image from a stream only once.
  */
 export interface StreamedImage extends CommonStreamedImage, Convertible {}
 

@@ -233,6 +233,8 @@ test('the image is lent with the name of its file, by which its parts are found'
   // An unpacked image has all parts.
   await sources.replaceImage(await openSource(own('content')), [1, 2]);
   expect(specOf(sources)).toEqual({ names, file: undefined, image: [false, true, true] });
+  const stored = sources.withImage(await openSource(own('stored')));
+  expect(specOf(stored)).toEqual({ names, file: undefined, image: [false, true, true] });
   const unnamed = await open(own(undefined), { name: 'd.vmdk.000000000', source: own('other') }, own('d.raw.00'));
   expect(specOf(unnamed).file).toBe('mine');
   unnamed.choose(0);

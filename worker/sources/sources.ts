@@ -103,6 +103,14 @@ export class Sources {
     await before?.close();
   }
 
+  /** These sources, which lend `content`, a file, in place of the image. The caller must close it. */
+  withImage(content: OpenedSource): Sources {
+    const sources = new Sources(this.all, this.companions);
+    sources.#custom = this.#custom;
+    sources.#unpacked = content;
+    return sources;
+  }
+
   /** Lends the sources to a coordinator, for opening them with `settings`. The caller must end the loan. */
   lend(settings: ImageSettings): Loan {
     const custom = this.#custom;

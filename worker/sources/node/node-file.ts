@@ -17,6 +17,12 @@ const AS_STREAM = 'pass it as a stream (on the command line: - as the image, and
 /** `fs.promises.stat` is not used: without permission to read, in Node 20, it also rejects a promise that is never handled. */
 const statOf = promisify(stat);
 
+/** The files that are open as sources, by their descriptors. */
+const openFiles = new Map<number, BigIntStats>();
+
+/** The files that this process reads: no leftover among them is removed. */
+export const filesBeingRead = (): BigIntStats[] => [...openFiles.values()];
+
 /** An open file, as `fs.promises.open` returns it. */
 interface Handle {
   readonly fd: number;
@@ -70,6 +76,7 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
     }
     // A deleted file has no path.
     const real = await realpath(path).catch(() => undefined);
+    openFiles.set(opened, stats);
     return {
       spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
       identity: `${dev}:${ino}`,
@@ -82,7 +89,10 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
         const now = await about();
         if (now.size !== size || now.mtimeNs !== mtimeNs) throw changed(quoted, shown);
       },
-      close: () => promisify(close)(opened),
+      close() {
+        openFiles.delete(opened);
+        return promisify(close)(opened);
+      },
     };
   } catch (thrown) {
     if (fd !== undefined) await promisify(close)(fd);

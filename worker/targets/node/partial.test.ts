@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { openPath } from '../../sources/node/node-file.js';
 import { test } from './folder.test-support.js';
 import { hasRival, partialName, resumables, sweepFolder } from './partial.js';
 import type { ResolvedPath } from './resolved-path.js';
@@ -67,7 +68,7 @@ describe('sweepFolder', () => {
   ] as const) {
     test(`${isSwept ? 'removes' : 'leaves'} a file: ${what}`, async ({ folder }) => {
       leave(folder, name, age);
-      await sweepFolder(placeIn(folder), now(), [], false);
+      await sweepFolder(placeIn(folder), now(), undefined, false);
       expect(readdirSync(folder)).toEqual(isSwept ? [] : [name]);
     });
   }
@@ -77,17 +78,21 @@ describe('sweepFolder', () => {
     const others = [nameOf(gone, 'resumable', 'a.b'), nameOf(gone, 'resumable', 'b')];
     for (const kind of ['resumable', 'resumable.journal']) leave(folder, nameOf(gone, kind));
     for (const name of others) leave(folder, name);
-    await sweepFolder(placeIn(folder), now(), [], true);
+    await sweepFolder(placeIn(folder), now(), undefined, true);
     expect(readdirSync(folder).toSorted()).toEqual(others.toSorted());
   });
 
-  test('leaves folders, links and kept files', async ({ folder }) => {
-    const names = ['a', 'b', 'c'].map((target) => nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'partial', target));
+  test('leaves folders, links, the output and files that are read', async ({ folder }) => {
+    const names = ['a', 'b', 'c', 'd'].map((target) => nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'partial', target));
     mkdirSync(join(folder, names[0]!));
     symlinkSync('elsewhere', join(folder, names[1]!));
-    const kept = lstatSync(leave(folder, names[2]!), { bigint: true });
-    await sweepFolder(placeIn(folder), now(), [undefined, kept], false);
+    const existing = lstatSync(leave(folder, names[2]!), { bigint: true });
+    const image = await openPath(leave(folder, names[3]!));
+    await sweepFolder(placeIn(folder), now(), existing, false);
     expect(readdirSync(folder).toSorted()).toEqual(names);
+    await image.close();
+    await sweepFolder(placeIn(folder), now(), existing, false);
+    expect(readdirSync(folder).toSorted()).toEqual(names.slice(0, 3));
   });
 });
 
@@ -98,7 +103,7 @@ describe('partialName', () => {
       new RegExp(`^\\.a\\.${BOOT}-${NAMESPACE}-${process.pid}-\\d+-[0-9a-f]{16}\\.partial$`),
     );
     for (const name of [partial, resumable]) leave(folder, name.toString(), 30 * DAYS);
-    await sweepFolder(placeIn(folder), now(), [], true);
+    await sweepFolder(placeIn(folder), now(), undefined, true);
     expect(readdirSync(folder)).toHaveLength(2);
     expect(await resumables(placeIn(folder), now())).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type BigIntStats, readFileSync, readlinkSync } from 'node:fs';
 import { lstat, readdir, statfs, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { filesBeingRead } from '../../sources/node/node-file.js';
 import { isSame, pathIn, type ResolvedPath } from './resolved-path.js';
 
 /** The maximum bytes of the target's name in a file name, which may have 255 bytes. */
@@ -173,13 +174,14 @@ function isBefore(file: BigIntStats, path: Buffer, other: BigIntStats, otherPath
 /**
  * Removes the temporary files in the folder of `location` whose processes are dead. For other machines and containers that cannot
  * be known: their files are removed a week after their last change. Files that can be resumed stay for a week too, except those
- * for `location` if `declined`. Files in `kept` stay: a leftover may be the image that is rescued. `now` is by the clock of the folder.
+ * for `location` if `declined`. The output that was there (`existing`) stays, as do all files that this process reads: a leftover may be the
+ * image that is rescued. `now` is by the clock of the folder.
  * Never rejects: a folder that cannot be listed, or a file that cannot be removed, does not prevent a conversion.
  */
 export async function sweepFolder(
   location: ResolvedPath,
   now: bigint,
-  kept: (BigIntStats | undefined)[],
+  existing: BigIntStats | undefined,
   declined: boolean,
 ): Promise<void> {
   const names = await readdir(location.folder, 'buffer').catch(() => []);
@@ -187,19 +189,23 @@ export async function sweepFolder(
     const maker = makerOf(name);
     if (!maker) continue;
     const mayResume = maker.kind === 'resumable' && !(declined && isFor(name, location));
-    await sweepOne(pathIn(location.folder, name), maker, mayResume, now, kept).catch(() => {});
+    await sweepOne(pathIn(location.folder, name), maker, mayResume, now, existing).catch(() => {});
   }
 }
+
+/** Whether a file is the output that was there, or is read by this process. */
+export const isInUse = (file: BigIntStats, existing: BigIntStats | undefined): boolean =>
+  [...(existing ? [existing] : []), ...filesBeingRead()].some((other) => isSame(other, file));
 
 async function sweepOne(
   file: Buffer,
   maker: Maker,
   mayResume: boolean,
   now: bigint,
-  kept: (BigIntStats | undefined)[],
+  existing: BigIntStats | undefined,
 ): Promise<void> {
   const stats = await lstat(file, { bigint: true });
-  if (!stats.isFile() || kept.some((file) => file && isSame(file, stats))) return;
+  if (!stats.isFile() || isInUse(stats, existing)) return;
   const age = now - stats.mtimeNs;
   if (isGone(maker, here.isCertain && isHere(maker), age, ABANDONED) && (!mayResume || age > ABANDONED))
     await unlink(file);

@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { openPath } from '../../sources/node/node-file.js';
 import { test } from './folder.test-support.js';
 import { beginTo, found, SIZE, source } from './path-target.test-support.js';
 
@@ -412,13 +413,15 @@ test('the image and the output stay, whatever their names are', async ({ folder 
   const [image, output, left] = ['image', 'output', 'left'].map((name) =>
     join(folder, `.${name}.${boot}-${namespace}-${2 ** 22 + 1}-7-0123456789abcdef.partial`),
   ) as [string, string, string];
-  const sources = [source(image)];
+  writeFileSync(image, 'image');
+  const opened = await openPath(image);
   writeFileSync(output, 'old');
   writeFileSync(left, 'left');
-  const { commit } = await beginTo(output, { sources });
+  const { commit } = await beginTo(output, { sources: [opened.spec] });
   expect([image, output, left].map(found)).toEqual(['image', 'old', undefined]);
   await commit();
   expect([image, output].map(found)).toEqual(['image', NEW]);
+  await opened.close();
 });
 
 describe('a conversion with resume', () => {

@@ -282,13 +282,12 @@ export class PathTarget implements OutputTarget {
     this.#temporary = temporary;
     this.#made = await statsOf(this.#fd);
     if (await hasRival(location, temporary, this.#made)) throw outputInUse(`'${this.path}'`);
-    const kept = [existing, ...(await sourceFiles(this.sources))];
     if (identity !== undefined) {
       // A folder that cannot be listed does not prevent a conversion.
-      await removeUseless(location, this.#made.mtimeNs, kept).catch(() => {});
+      await removeUseless(location, this.#made.mtimeNs, existing).catch(() => {});
       temporary = await this.#resume(location, temporary, identity, this.#made.mtimeNs);
     } else if (existing) await keepOwnerAndMode(this.#madeFile, existing);
-    await sweepFolder(location, this.#made.mtimeNs, kept, identity === undefined);
+    await sweepFolder(location, this.#made.mtimeNs, existing, identity === undefined);
     const file = openFileOf(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.
     const sync = this.options.sync === true || identity !== undefined;
@@ -380,7 +379,7 @@ export class PathTarget implements OutputTarget {
 
   /** Removes the journal, and files that other conversions left for this target. */
   async #removeJournal(journal: Journal, location: ResolvedPath): Promise<void> {
-    await sweepFolder(location, this.#made!.mtimeNs, await sourceFiles(this.sources), true);
+    await sweepFolder(location, this.#made!.mtimeNs, undefined, true);
     try {
       await journal.remove();
     } catch (cause) {

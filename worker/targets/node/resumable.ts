@@ -7,8 +7,8 @@ import { succeeds } from '../../errors/signals.js';
 import type { SavedProgress } from '../../public/types.js';
 import type { ResumePoint } from '../output-target.js';
 import { isOwnedByUser, isUseless, Journal, journalOf, readJournal } from './journal.js';
-import { partialName, resumables } from './partial.js';
-import { isSame, isSameInode, pathIn, type ResolvedPath, statsOf } from './resolved-path.js';
+import { isInUse, partialName, resumables } from './partial.js';
+import { isSameInode, pathIn, type ResolvedPath, statsOf } from './resolved-path.js';
 
 const { O_NOFOLLOW = 0, O_RDWR } = constants;
 
@@ -32,19 +32,19 @@ export async function takeOver(location: ResolvedPath, identity: string, now: bi
 }
 
 /**
- * Removes the files of dead conversions to `location` that have no resume point: they take the space of the next one. Files in
- * `kept` stay. `now` is by the clock of the folder.
+ * Removes the files of dead conversions to `location` that have no resume point: they take the space of the next one. Those stay that are
+ * the output that was there (`existing`), or are read. `now` is by the clock of the folder.
  */
 export async function removeUseless(
   location: ResolvedPath,
   now: bigint,
-  kept: (BigIntStats | undefined)[],
+  existing: BigIntStats | undefined,
 ): Promise<void> {
   for (const path of await resumables(location, now)) {
     // An unreadable journal is ignored.
     if (!(await isUseless(path).catch(() => false))) continue;
     const stats = await lstat(path, { bigint: true });
-    if (kept.some((file) => file && isSame(file, stats))) continue;
+    if (isInUse(stats, existing)) continue;
     // The journal last: without it, the file would stay for a week.
     for (const file of [path, journalOf(path)]) await unlink(file).catch(unlessGone);
   }

@@ -38,8 +38,6 @@ interface SpoolFileOptions {
   folder: string;
   /** The sources of the image: the file must not be written to a device that is one of them. */
   sources: OpenedSource['spec'][];
-  /** The paths of other files that are read: one may have the name of a file that a killed process has left. */
-  read?: readonly string[];
   /** Whether holes are written as zeros. */
   dense: boolean;
   /** The advice if the file cannot be made, as the end of a sentence. */
@@ -55,20 +53,17 @@ export class SpoolFile implements Spool {
 
   async prepare({ outputSize }: Sizes): Promise<Extract<TargetSpec, { file: unknown }>> {
     this.#size = outputSize;
-    const { folder: given, sources, read: paths = [], dense } = this.options;
+    const { folder: given, sources, dense } = this.options;
     try {
       const folder = await realpath(given, 'buffer');
-      // A path that cannot be read, such as a URL, is no leftover.
-      const files = paths.map((path) => stat(path, { bigint: true }).catch(() => undefined));
-      const kept = [...(await sourceFiles(sources)), ...(await Promise.all(files))];
-      await this.#requireNoSource(folder, kept);
+      await this.#requireNoSource(folder, await sourceFiles(sources));
       const location = { folder, name: NAME };
       const path = pathIn(folder, partialName(location));
       const fd = await promisify(open)(path, O_CREAT | O_EXCL | O_RDWR, OWNER_ONLY);
       const made = await statsOf(fd);
       this.#file = { fd, path, made };
       // Leftovers may take up the room.
-      await sweepFolder(location, made.mtimeNs, kept, false);
+      await sweepFolder(location, made.mtimeNs, undefined, false);
       if (outputSize !== undefined) await this.#requireRoom(folder, outputSize);
       const file = openFileOf(fd, path, made);
       // Otherwise a write that fails late would be read back as zeros.

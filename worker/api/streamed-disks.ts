@@ -1,21 +1,18 @@
-// The size of a streamed disk, for outputs that state it before the disk: as its container states it, or measured by a first pass.
-// The disk of a stream, which is read once, is stored in a temporary file instead.
+// Streamed disks: their size, for outputs that state it before the disk, as the container states it or measured by a first pass; and their
+// storage in a temporary file, if they can be read only once, or must be read at any position.
 
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
-import type { Notice } from '../public/types.js';
+import type { Notice, Phase } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
 import type { CancellableOptions } from './options.js';
-import { UnpackedFile } from './unpacking.js';
+import { OTHERWISE, UnpackedFile } from './unpacking.js';
 import { asPhase } from './whole-progress.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
 const USUAL_UNIT = 4096;
-
-/** The advice if a stream's disk cannot be stored: raw, for example, does not need the size first. */
-const ANOTHER_FORMAT = 'choose another output format, such as raw';
 
 /**
  * Resolves to the size of the streamed disk of `conversion` in bytes, without reading the disk if its container states the size. The
@@ -50,28 +47,50 @@ async function measured(conversion: ConversionContext, options: CancellableOptio
   return (await convertInto(target, conversion, listening)).virtualSize;
 }
 
+/** The disk of a streamed image in a temporary file. */
+export interface StoredDisk {
+  /** The disk, with the notices of the streamed image. */
+  disk: ConversionContext;
+  /** The notices of the conversion to the file. */
+  notices: readonly Notice[];
+  /** Ends the sessions of the disk, and removes the file. */
+  remove(): Promise<void>;
+}
+
 /**
- * Writes the disk of a stream to a temporary file, for which `options` have `spool`, and opens it, with the notices of the stream. The
- * caller must end the sessions.
+ * Writes the disk of a streamed image to a temporary file, for which `options` have `spool`, and opens it. The phase of that is `phase`;
+ * `otherwise` is the advice if the file cannot be made. The image itself stays as it is. The caller must remove the disk.
  */
 export async function storedDisk(
   conversion: ConversionContext,
-  options: CancellableOptions,
-): Promise<ConversionContext> {
+  options: Pick<CancellableOptions, 'signal' | 'spool' | 'sparse' | 'onProgress'>,
+  phase: Phase,
+  otherwise = OTHERWISE,
+): Promise<StoredDisk> {
   const { platform, setup, info } = conversion;
   const { signal } = options;
-  const file = new UnpackedFile(platform.spool(options, setup.sources.all, ANOTHER_FORMAT)!);
-  const listening = { signal, onProgress: asPhase('measuring', options.onProgress!) };
+  const file = new UnpackedFile(platform.spool(options, setup.sources.all, otherwise)!);
+  const listening = { signal, onProgress: asPhase(phase, options.onProgress!) };
   const { notices } = await convertInto(file, conversion, listening);
-  await setup.sources.replaceImage(file.content!);
-  const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
-  const ofDisk = { ...setup, settings };
-  const sessions = await ImageSessions.open(ofDisk, new LayerPasswords({}), signal);
-  const { virtualSize, fileSize } = sessions.info;
-  if (virtualSize === undefined || fileSize === undefined)
-    throw new DecantError('internal', 'A stored disk has no size');
-  const safety = [...info.safety, ...notices.filter((notice) => isOfStream(notice, info.safety))];
-  return { platform, setup: ofDisk, sessions, info: { ...info, safety, virtualSize, fileSize } };
+  const content = file.content!;
+  try {
+    const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
+    const ofDisk = { ...setup, sources: setup.sources.withImage(content), settings };
+    const sessions = await ImageSessions.open(ofDisk, new LayerPasswords({}), signal);
+    const { virtualSize, fileSize } = sessions.info;
+    if (virtualSize === undefined || fileSize === undefined)
+      throw new DecantError('internal', 'A stored disk has no size');
+    const safety = [...info.safety, ...notices.filter((notice) => isOfStream(notice, info.safety))];
+    const disk = { platform, setup: ofDisk, sessions, info: { ...info, safety, virtualSize, fileSize } };
+    const remove = async () => {
+      await sessions.end();
+      await content.close();
+    };
+    return { disk, notices, remove };
+  } catch (thrown) {
+    await content.close();
+    throw thrown;
+  }
 }
 
 /** Whether the notice of a conversion was found in the stream itself. The next conversion repeats the others. */
