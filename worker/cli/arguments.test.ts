@@ -10,7 +10,7 @@ const OPENING = {
   disk: undefined,
   snapshot: undefined,
   passwordFiles: [],
-  headerFile: undefined,
+  headers: undefined,
   assumePassword: false,
   salvage: false,
   forceParent: false,
@@ -111,17 +111,19 @@ describe('commands', () => {
       { ...COMPARE, ...opening({ passwordFiles: ['c'] }), ...other('b', { passwordFiles: ['d'] }) },
     ],
     // Headers are for the server of the first URL.
-    ...[
-      ['a', 'http://one/b', 'c'],
-      ['http://one/a', 'http://one/b', 'c'],
-      ['http://one/a', 'http://two/b', undefined],
-    ].map(
-      ([image, second, headerFile]) =>
-        [
-          `compare --header-file c ${image} ${second}`,
-          { ...COMPARE, image: image!, ...opening({ headerFile: 'c' }), ...other(second!, { headerFile }) },
-        ] as const,
-    ),
+    ...(
+      [
+        ['a', 'http://one/b', 'http://one/b'],
+        ['http://one/a', 'http://two/b', 'http://one/a'],
+        ['a', 'b', 'http://three/d'],
+      ] as const
+    ).map(([image, second, url]) => {
+      const changes = { headers: { file: 'c', url }, companions: ['http://three/d'] };
+      return [
+        `compare --header-file c --with http://three/d ${image} ${second}`,
+        { ...COMPARE, image, ...opening(changes), ...other(second, changes) },
+      ] as const;
+    }),
     ['measure -O vhd -o subformat=dynamic --output=json a', { ...MEASURE, ...DYNAMIC, json: true }],
     ['digest a', DIGEST],
     [
@@ -184,7 +186,7 @@ describe('commands', () => {
     ['convert -f vhd a b', convert(opening({ format: 'vpc' }))],
     ['convert --with c --with d=e a b', convert(opening({ companions: ['c', 'd=e'] }))],
     ['convert --password-file - --password-file c=d a b', convert(opening({ passwordFiles: ['-', 'c=d'] }))],
-    ['convert --header-file c a b', convert(opening({ headerFile: 'c' }))],
+    ['convert --header-file c a b', convert(opening({ headers: { file: 'c', url: undefined } }))],
     ['convert --assume-password --salvage a b', convert(opening({ assumePassword: true, salvage: true }))],
     ['info --disk 2 a', { ...LIST, ...opening({ disk: 2 }) }],
     ['map --disk=a.vmdk a', { ...MAP, ...opening({ disk: 'a.vmdk' }) }],

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
-import { addressOf, isHttp } from '../http/address.js';
+import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
   ALL_DISKS,
@@ -33,14 +33,14 @@ import {
 } from './commands.js';
 import { didYouMean } from './did-you-mean.js';
 import { COMPRESS, outputFormat } from './formats.js';
-import { shownInput } from './operands.js';
-import { passwordFile } from './secret-files.js';
+import { namedFile, shownInput } from './operands.js';
+import { type ImageHeaders, passwordFile } from './secret-files.js';
 import { type Read, requireOneFromInput, STANDARD_OUTPUT } from './standard-streams.js';
 import { listed } from './wording.js';
 import { noSuchCommand, wrongCommand } from './wrong-command.js';
 
 /** Options for opening the image, common to all commands. */
-export type OpenArguments = Values<typeof OPENING>;
+export type OpenArguments = Omit<Values<typeof OPENING>, 'headerFile'> & { headers: ImageHeaders | undefined };
 
 type OtherValues = Values<typeof OTHERS>;
 
@@ -281,20 +281,27 @@ const optionsRequest = ({ values, positionals }: Parsed): Command => ({
   format: outputFormat(positionals[1] ?? '', { requestedFormat: readOption(OTHERS.requestedFormat, values) }).format,
 });
 
-/** The image and the options for opening it, for the command `name`, which takes one image. */
-function imageArguments({ values, positionals }: Parsed, name: CommandName): ImageArguments {
-  const opening = valuesOf(OPENING, values);
+/** The options for opening `images`, the operands that are read. */
+function openingOf({ values }: Parsed, images: string[]): OpenArguments {
+  const { headerFile: file, ...opening } = valuesOf(OPENING, values);
+  const files = [...images, ...opening.companions.map((argument) => namedFile(argument).file)];
+  return { ...opening, headers: file === undefined ? undefined : { file, url: files.find(isHttp) } };
+}
+
+/** The image and the options for opening it, for the command `name`, and for the second image `other` of `compare`. */
+function imageArguments(found: Parsed, name: CommandName, ...other: string[]): ImageArguments {
+  const image = localPath(found.positionals[0]!);
+  const opening = openingOf(found, [image, ...other]);
   if (opening.disk === ALL_DISKS && name !== 'digest')
     throw usage(`--disk ${ALL_DISKS} is for convert and digest; ${name} takes one disk`);
-  const image = localPath(positionals[0]!);
   requireOneFromInput(readBy(image, opening));
   return { image, opening };
 }
 
 /** The files that are read to open `image`, except for its companions. */
-const readBy = (image: string, { headerFile, passwordFiles }: OpenArguments): Read[] => [
+const readBy = (image: string, { headers, passwordFiles }: OpenArguments): Read[] => [
   ['the image', image],
-  ['the headers', headerFile],
+  ['the headers', headers?.file],
   ...passwordFiles.map(
     (argument, at): Read => [at === 0 ? 'the password' : 'the other password', passwordFile(argument).file],
   ),
@@ -315,8 +322,8 @@ function parserOf<Name extends keyof OtherValues>(command: CommandName, ...names
 function compareArguments(found: Parsed): CompareArguments {
   const others = othersOf(['json', 'spool', 'progress', 'quiet', 'workers'], found.values);
   const { strict, all, ...second } = valuesOf(COMPARING, found.values);
-  const { image, opening } = imageArguments(found, 'compare');
   const other = localPath(found.positionals[1]!);
+  const { image, opening } = imageArguments(found, 'compare', other);
   if (all && !others.json) throw usage('--all needs --output=json');
   if (second.secondDisk === ALL_DISKS) throw usage(`--second-disk takes one disk, not ${ALL_DISKS}`);
   requireOneFromInput([
@@ -327,32 +334,19 @@ function compareArguments(found: Parsed): CompareArguments {
   return {
     image,
     opening,
-    other: { image: other, opening: secondOpening(opening, image, other, second) },
+    other: { image: other, opening: secondOpening(opening, second) },
     ...{ strict, all, ...others },
   };
 }
 
-/** The options for opening the second image of a comparison, `other`: those of the first one, except for what `second` states. */
+/** The options for opening the second image of a comparison: those of the first one, except for what `second` states. */
 function secondOpening(
   opening: OpenArguments,
-  image: string,
-  other: string,
   second: Pick<Values<typeof COMPARING>, 'secondFormat' | 'secondDisk' | 'secondSnapshot' | 'secondPasswordFiles'>,
 ): OpenArguments {
   const { secondFormat: format, secondDisk: disk, secondSnapshot: snapshot, secondPasswordFiles } = second;
   const passwordFiles = secondPasswordFiles.length > 0 ? secondPasswordFiles : opening.passwordFiles;
-  // The headers are for the server of the first URL.
-  const isOfOther = !isHttp(image) || (isHttp(other) && addressOf(image).url.origin === addressOf(other).url.origin);
-  const headerFile = isOfOther ? opening.headerFile : undefined;
-  return {
-    ...opening,
-    format,
-    disk,
-    snapshot,
-    passwordFiles,
-    headerFile,
-    unpack: false,
-  };
+  return { ...opening, format, disk, snapshot, passwordFiles, unpack: false };
 }
 
 function measureArguments(found: Parsed): MeasureArguments {
@@ -441,7 +435,7 @@ function convertArguments(found: Parsed): ConvertArguments {
   if (!isOneRequest && (method !== undefined || noConfirm)) {
     throw usage('--method and --no-confirm need an http or https URL as the output, without --upload');
   }
-  const opening = valuesOf(OPENING, found.values);
+  const opening = openingOf(found, [image]);
   requireOneFromInput([...readBy(image, opening), ['the headers of the upload', uploadHeaderFile]]);
   return {
     image,

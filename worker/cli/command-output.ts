@@ -10,7 +10,7 @@ import { awaitBeforeExit } from './interrupts.js';
 import { LooseMachine } from './loose-machine.js';
 import { namedFile, shownInput } from './operands.js';
 import { print } from './printing.js';
-import { imageHeaders } from './secret-files.js';
+import { headersFor } from './secret-files.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-streams.js';
 
 /** Fits every output format. */
@@ -105,15 +105,12 @@ async function requireOtherAddress(command: ConvertCommand, output: string, sign
   const { upload, existing, image, opening } = command;
   const companions = opening.companions.map((argument) => namedFile(argument).file);
   const read = [image, ...companions].filter(isHttp);
-  if (read.length === 0) return;
   const { isSameFile } = await import('./upload-output.js');
-  const { origin } = addressOf(read[0]!).url;
   for (const file of read) {
     // One request writes in place on some servers, and would destroy the image while it is read, as `-n` does. Other uploads replace it at
     // their end.
     if (file === image && upload !== undefined && !existing) continue;
-    // The headers are for the server of the first URL.
-    const headers = async () => (addressOf(file).url.origin === origin ? imageHeaders(opening, signal) : []);
+    const headers = () => headersFor(file, opening.headers, signal);
     if (!(await isSameFile(output, file, headers, signal))) continue;
     const what = file === image ? 'the image itself' : 'a file that the image needs';
     throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is ${what}`);

@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError, type Fields } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
-import { addressOf, isHttp } from '../http/address.js';
-import type { AddressOptions, Waiting } from '../http/http-types.js';
+import { isHttp } from '../http/address.js';
+import type { Waiting } from '../http/http-types.js';
 import {
   type AnyImage,
   type DiskMember,
@@ -23,7 +23,7 @@ import type { OpenArguments } from './arguments.js';
 import type { Disks } from './failure-text.js';
 import { filesBeside, filesIn, MACHINE, machineIn } from './files-beside.js';
 import { namedFile } from './operands.js';
-import { imageHeaders, imagePasswords } from './secret-files.js';
+import { headersFor, imageHeaders, imagePasswords } from './secret-files.js';
 import { STANDARD_INPUT, standardInput } from './standard-streams.js';
 import { type Unpacking, windowOf } from './unpacking.js';
 
@@ -96,17 +96,23 @@ export async function imageOpener(
   opening: OpenArguments,
   { workers, onWaiting, unpacking, signal }: OpenContext,
 ): Promise<OpenDisk> {
-  const { format, companions, snapshot, passwordFiles, assumePassword, salvage, forceParent, checkManifest, unpack } =
-    opening;
+  const { format, companions, snapshot, passwordFiles, headers } = opening;
+  const { assumePassword, salvage, forceParent, checkManifest, unpack } = opening;
   const isInput = path === STANDARD_INPUT;
   const passwords = await imagePasswords(passwordFiles, signal);
   const limit = new RequestLimit();
-  const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
+  // Fails now if they cannot be read, and no URL needs them.
+  if (headers) await imageHeaders(headers, signal);
+  /** Returns the argument, or its source with headers if it is a URL that gets some. */
+  const inputOf = async (argument: string): Promise<Input> => {
+    const ofServer = isHttp(argument) ? await headersFor(argument, headers, signal) : [];
+    return ofServer.length === 0 ? argument : httpSource(argument, { signal, onWaiting, limit, headers: ofServer });
+  };
   return async (disk) => {
     // A folder has no format.
     const image = isInput || format !== undefined ? path : await machineIn(path);
-    const input = isInput ? await standardInput() : await remote.input(image);
-    const given = await companionsOf(companions, remote);
+    const input = isInput ? await standardInput() : await inputOf(image);
+    const given = await companionsOf(companions, inputOf);
     const named = companions.map((argument) => namedFile(argument));
     const names = named.map(({ name, file }) => basename(name ?? file));
     const beside = isInput ? [] : [...(await filesBeside(image, named)), ...(await partsBeside(image, names))];
@@ -186,10 +192,10 @@ const chosen = (disks: readonly DiskMember[], choice: string | number | undefine
     ? disks[0]
     : disks.find(({ name }, at) => choice === at + 1 || choice === name || choice === basename(name));
 
-function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[]> {
+function companionsOf(given: string[], inputOf: (argument: string) => Promise<Input>): Promise<Companion[]> {
   const companionOf = async (argument: string): Promise<Companion> => {
     const { name, file } = namedFile(argument);
-    const source = await remote.input(file);
+    const source = await inputOf(file);
     return name === undefined ? source : { name, source };
   };
   return Promise.all(given.map(companionOf));
@@ -207,24 +213,4 @@ export async function partsBeside(image: string, given: string[]): Promise<strin
   const names = [name, ...(await filesIn(folder)).filter((other) => other !== name && !given.includes(other))];
   const parts = (await splitFiles(names)).find((parts) => parts.includes(0)) ?? [];
   return parts.filter((at) => at > 0).map((at) => join(folder, names[at]!));
-}
-
-/** Images on servers: those of one origin get the headers. */
-class RemoteInputs {
-  /** The origin that gets the headers. */
-  #origin: string | undefined;
-
-  constructor(
-    private readonly headers: [string, string][],
-    private readonly options: AddressOptions,
-  ) {}
-
-  /** Returns the argument, or its source with headers if it is a URL with the origin of the first URL. */
-  async input(argument: string): Promise<Input> {
-    if (!isHttp(argument)) return argument;
-    const { origin } = addressOf(argument).url;
-    this.#origin ??= origin;
-    if (origin !== this.#origin || this.headers.length === 0) return argument;
-    return httpSource(argument, { ...this.options, headers: this.headers });
-  }
 }

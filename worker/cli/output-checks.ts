@@ -117,7 +117,7 @@ export async function requireBmap(bmap: string, output: string): Promise<void> {
 export async function requireOutput(command: ConvertCommand): Promise<void> {
   const { bmap, image, opening, output, uploadHeaderFile, existing, resume } = command;
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
-  const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
+  const headers = [opening.headers?.file, uploadHeaderFile].filter((file) => file !== undefined);
   const secrets = [...passwords, ...headers];
   if (bmap !== undefined) await requireBmap(bmap, output);
   if (isHttp(output)) return;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Info, Layer, Need } from '../public/types.js';
-import { passwordFile, readHeaders, readPasswords, readSecret } from './secret-files.js';
+import { headersFor, imageHeaders, passwordFile, readHeaders, readPasswords, readSecret } from './secret-files.js';
 
 describe('files', () => {
   let folder: string;
@@ -119,6 +119,17 @@ describe('files', () => {
         await expect(readHeaders(path, never)).rejects.toMatchObject({ kind: 'usage', message });
       });
     }
+
+    test('are for the server of the first URL, and are read once', async () => {
+      const given = { file: file('a: b'), url: 'https://host/c' };
+      const headers = [['a', 'b']];
+      expect(await headersFor('https://other/c', given, never)).toEqual([]);
+      expect(await headersFor('https://HOST:443/d', given, never)).toEqual(headers);
+      rmSync(given.file);
+      expect(await imageHeaders(given, never)).toEqual(headers);
+      expect(await headersFor('https://host/c', { ...given, url: undefined }, never)).toEqual([]);
+      expect(await headersFor('https://host/c', undefined, never)).toEqual([]);
+    });
   });
 });
 

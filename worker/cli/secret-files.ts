@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { cancelled, DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
+import { haveSameOrigin } from '../http/address.js';
 import type { DiskMember, HeaderInfo, Layer } from '../public/types.js';
 import { namedFile, shownInput } from './operands.js';
 import { STANDARD_INPUT } from './standard-streams.js';
@@ -71,18 +72,28 @@ export async function readHeaders(file: string | undefined, signal: AbortSignal)
   });
 }
 
-interface HeaderArguments {
-  headerFile: string | undefined;
+/** Headers for the images of a command: for one server. */
+export interface ImageHeaders {
+  file: string;
+  /** The first URL that is read. */
+  url: string | undefined;
 }
 
-const read = new WeakMap<HeaderArguments, Promise<[string, string][]>>();
+const read = new WeakMap<ImageHeaders, Promise<[string, string][]>>();
 
-/** Reads the headers for the image: once, since the file may be a pipe. */
-export function imageHeaders(opening: HeaderArguments, signal: AbortSignal): Promise<[string, string][]> {
-  const headers = read.get(opening) ?? readHeaders(opening.headerFile, signal);
-  read.set(opening, headers);
+/** Reads the headers for images: once, since the file may be a pipe. */
+export function imageHeaders(given: ImageHeaders, signal: AbortSignal): Promise<[string, string][]> {
+  const headers = read.get(given) ?? readHeaders(given.file, signal);
+  read.set(given, headers);
   return headers;
 }
+
+/** The headers for the file `url`: none if it is not on the server of the first URL. */
+export const headersFor = async (
+  url: string,
+  given: ImageHeaders | undefined,
+  signal: AbortSignal,
+): Promise<[string, string][]> => (given && haveSameOrigin(url, given.url) ? imageHeaders(given, signal) : []);
 
 /** The passwords that were read for each list of files. */
 const passwords = new WeakMap<string[], Promise<PasswordsByName>>();
