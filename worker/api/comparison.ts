@@ -1,12 +1,12 @@
 // Compares the disks of two images: both are opened in the coordinator of the first one, and their jobs run in one pool.
 
 import type { ImageSession } from '../client-side/image-session.js';
-import { orCancelled, toDecantError } from '../errors/errors.js';
+import { orCancelled } from '../errors/errors.js';
 import { withListener } from '../errors/signals.js';
 import type { ComparisonDone, CrateCompared } from '../messages/coordinator.js';
 import type { CompareOptions, CompareResult, DiskRange, Notice, Progress } from '../public/types.js';
 import { loadStreamedDisks } from './conversion.js';
-import { type ConversionContext, failureOf, noticeOf } from './conversion-disks.js';
+import { type ConversionContext, noticeOf, ofDisk } from './conversion-disks.js';
 import { withDiskWorkers } from './disk-workers.js';
 import { settleMemory } from './options.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
@@ -32,11 +32,13 @@ export async function compareImages(
       const { storedDisk } = await orCancelled(signal, loadStreamedDisks());
       const left = 1 + images.slice(at + 1).filter(isStored).length;
       const storing = storedDisk(image, { signal, spool, onProgress: runs.next(left) }, 'unpacking');
-      const stored = await storing.catch((thrown) => {
-        throw failureOf({ ...one, more: [other] }, toDecantError(thrown), at);
-      });
+      const stored = await ofDisk({ ...one, more: [other] }, at, storing);
       notices.push(...stored.notices.map((notice) => noticeOf(images, at, notice)));
-      return work(stored.disk).finally(stored.remove);
+      try {
+        return await work(stored.disk);
+      } finally {
+        await stored.remove();
+      }
     };
     return withDisk(0, (first) =>
       withDisk(1, async (second) => ({

@@ -2,7 +2,7 @@
 
 import type { ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
-import { DecantError, type Fields } from '../errors/errors.js';
+import { DecantError, type Fields, toDecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { ConvertedDisk } from '../messages/coordinator.js';
 import type { AnyInfo, Notice } from '../public/types.js';
@@ -39,6 +39,14 @@ export function failureOf(conversion: ConversionContext, error: DecantError, at?
   if (number === undefined || disks.length === 1) return error;
   const named = withDisk(others, disks[number]!);
   return new DecantError(kind, `${titleOf(disks, number)}: ${message}`, { code, fields: named, cause });
+}
+
+/** Resolves to the result of `work` on disk number `at`. If there are several disks, its failure has the name of the disk. */
+export async function ofDisk<T>(conversion: ConversionContext, at: number, work: Promise<T>): Promise<T> {
+  return work.catch((thrown) => {
+    const error = toDecantError(thrown);
+    throw error.kind === 'cancelled' ? thrown : failureOf(conversion, error, at);
+  });
 }
 
 /** Adds the name of the disk to `fields`, if it has one. */

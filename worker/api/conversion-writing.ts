@@ -1,11 +1,11 @@
 // Writes the disk of a conversion: workers read the image, and the target takes what they make.
 
 import type { ImageSession } from '../client-side/image-session.js';
-import { cancelled, DecantError, orCancelled, orTargetFailure, toDecantError } from '../errors/errors.js';
+import { cancelled, DecantError, orCancelled, orTargetFailure } from '../errors/errors.js';
 import type { Converted, ConvertSettings, CrateProgress } from '../messages/coordinator.js';
 import type { PortSpec, TargetSpec } from '../messages/messages.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
-import { type ConversionContext, disksOf, failureOf } from './conversion-disks.js';
+import { type ConversionContext, disksOf, ofDisk } from './conversion-disks.js';
 import { type DiskOperation, withDiskWorkers } from './disk-workers.js';
 import type { Meter } from './progress.js';
 
@@ -78,14 +78,6 @@ const openerOf =
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, conversion.sessions.prepare());
   };
-
-/** Resolves to the result of `work` on disk number `at`. If there are several disks, its failure has the name of the disk. */
-async function ofDisk<T>(conversion: ConversionContext, at: number, work: Promise<T>): Promise<T> {
-  return work.catch((thrown) => {
-    const error = toDecantError(thrown);
-    throw error.kind === 'cancelled' ? thrown : failureOf(conversion, error, at);
-  });
-}
 
 /** Prepares the target. Resolves to what the coordinator opens. */
 async function prepareTarget(

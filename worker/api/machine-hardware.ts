@@ -4,6 +4,7 @@
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import { hardwareShown } from '../contents/hardware.js';
 import { loadPart } from '../errors/load-part.js';
+import { definedOf } from '../errors/values.js';
 import type { Output, SettledOptions } from '../public/caller-types.js';
 import type { AnyInfo, MachineHardware, OutputFormat } from '../public/types.js';
 import { loadPlaces } from './output-format.js';
@@ -44,17 +45,14 @@ export async function withHardware<T extends SettledOptions & { signal: AbortSig
 /** The options for `hardware`. */
 function optionsOf(hardware: MachineHardware = {}): Record<string, string> {
   const { cpus, memory, firmware, os, controller, network } = hardware;
-  const options = {
+  return definedOf({
     cpus: cpus?.toString(),
     memory: memory === undefined ? undefined : `${memory / MIB}M`,
     firmware,
     os,
     controller,
     network: network?.length === 0 ? 'none' : network?.join('+'),
-  };
-  return Object.fromEntries(
-    Object.entries(options).filter((option): option is [string, string] => option[1] !== undefined),
-  );
+  });
 }
 
 /** The name of the machine: that of the output's file, or else of the image's machine, or of the image. */

@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
+import { definedOf } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
@@ -33,7 +34,7 @@ import {
 } from './commands.js';
 import { didYouMean } from './did-you-mean.js';
 import { COMPRESS, outputFormat } from './formats.js';
-import { namedFile, shownInput } from './operands.js';
+import { filesOf, shownInput } from './operands.js';
 import { type ImageHeaders, passwordFile } from './secret-files.js';
 import { type Read, requireOneFromInput, STANDARD_OUTPUT } from './standard-streams.js';
 import { listed } from './wording.js';
@@ -284,7 +285,7 @@ const optionsRequest = ({ values, positionals }: Parsed): Command => ({
 /** The options for opening `images`, the operands that are read. */
 function openingOf({ values }: Parsed, images: string[]): OpenArguments {
   const { headerFile: file, ...opening } = valuesOf(OPENING, values);
-  const files = [...images, ...opening.companions.map((argument) => namedFile(argument).file)];
+  const files = [...images, ...filesOf(opening.companions)];
   return { ...opening, headers: file === undefined ? undefined : { file, url: files.find(isHttp) } };
 }
 
@@ -375,10 +376,6 @@ function optionList(lists: string[]): Record<string, string> {
     }),
   );
 }
-
-/** The options in `values` that are given. */
-const definedOf = (values: Record<string, string | undefined>): Record<string, string> =>
-  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 function convertArguments(found: Parsed): ConvertArguments {
   const {

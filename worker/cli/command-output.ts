@@ -8,7 +8,7 @@ import type { CommandOf } from './arguments.js';
 import { COMPRESS } from './formats.js';
 import { awaitBeforeExit } from './interrupts.js';
 import { LooseMachine } from './loose-machine.js';
-import { namedFile, shownInput } from './operands.js';
+import { filesOf, shownInput } from './operands.js';
 import { print } from './printing.js';
 import { headersFor } from './secret-files.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-streams.js';
@@ -103,8 +103,7 @@ export async function outputOf(command: ConvertCommand, signal: AbortSignal): Pr
 /** Fails with `target` if `output`, a URL, is that of a file that the conversion reads. */
 async function requireOtherAddress(command: ConvertCommand, output: string, signal: AbortSignal): Promise<void> {
   const { upload, existing, image, opening } = command;
-  const companions = opening.companions.map((argument) => namedFile(argument).file);
-  const read = [image, ...companions].filter(isHttp);
+  const read = [image, ...filesOf(opening.companions)].filter(isHttp);
   const { isSameFile } = await import('./upload-output.js');
   for (const file of read) {
     // One request writes in place on some servers, and would destroy the image while it is read, as `-n` does. Other uploads replace it at

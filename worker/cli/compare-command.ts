@@ -6,8 +6,8 @@ import { openPath } from '../sources/node/node-file.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import type { CommandOf } from './arguments.js';
 import { EXIT_DAMAGED } from './commands.js';
-import { namedFile, statsOf } from './operands.js';
-import { MAX_LISTED, print, report, reportLost, reportUnlisted } from './printing.js';
+import { filesOf, statsOf } from './operands.js';
+import { print, report, reportLostRanges } from './printing.js';
 import { progressLine } from './progress.js';
 import { type RunContext, withDisk } from './run-context.js';
 
@@ -31,7 +31,7 @@ export async function compareDisks(command: CompareCommand, context: RunContext)
 
 /** Opens the files of both images, so that none is removed as a leftover before its image is opened: while the other one is unpacked. */
 async function holdFiles({ image, opening, other }: CompareCommand): Promise<void> {
-  const files = [image, other.image, ...opening.companions.map((argument) => namedFile(argument).file)];
+  const files = [image, other.image, ...filesOf(opening.companions)];
   // Opening the image reports why a file cannot be read.
   for (const path of files) if ((await statsOf(path))?.isFile()) await openPath(path).catch(() => {});
 }
@@ -59,8 +59,7 @@ async function compared(
 function settled({ same, notices, lost, lostRanges }: CompareResult, quiet: boolean): number {
   if (!quiet) {
     for (const { message } of notices) report(`note: ${message}`);
-    for (const range of lost.slice(0, MAX_LISTED)) reportLost(range);
-    reportUnlisted(lostRanges - Math.min(lost.length, MAX_LISTED));
+    reportLostRanges(lost, lostRanges);
   }
   if (!same) return EXIT_DIFFERS;
   return lostRanges > 0 ? EXIT_DAMAGED : 0;

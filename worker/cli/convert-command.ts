@@ -13,7 +13,7 @@ import type { MadeDisk } from '../public/types.places.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
 import { reportTime } from './digest-text.js';
 import { shownInput } from './operands.js';
-import { report, reportLost, reportUnlisted } from './printing.js';
+import { report, reportLostRanges } from './printing.js';
 import { progressLine } from './progress.js';
 import type { RunContext } from './run-context.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -142,10 +142,9 @@ function warn(
     report(`note: the backup GPT was moved to the end of the disk; rewritten bytes of the disk: ${ranges.join(', ')}`);
   }
   for (const name of unusedCompanions) report(`note: no layer refers to '${shownText(name)}'`);
-  for (const range of lost) reportLost(range);
+  reportLostRanges(lost, lostRanges);
   if (verified) report(`note: ${verifiedText(verified)}`);
   if (lostBytes === 0) return;
-  reportUnlisted(lostRanges - lost.length);
   const name = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
   report(`${name} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { humanSize } from '../errors/sizes.js';
 import type { DigestedDisk, DiskDigest, TreeDigest } from '../public/types.js';
-import { print, report, reportLost, reportUnlisted } from './printing.js';
+import { print, report, reportLostRanges } from './printing.js';
 
 const GIB = 2 ** 30;
 /** Sizes of disks in bytes from which hashing takes long, and too long for many people. */
@@ -34,8 +34,7 @@ export function printDigests(digests: readonly DiskDigest[], names: readonly str
 /** Reports what is missing in the digest of the disk that `shown` names. Returns whether it is that of the whole, undamaged disk. */
 export function reportLosses({ lost, lostRanges, lostBytes, notices = [] }: DigestedDisk, shown: string): boolean {
   if (lostBytes === 0) return notices.every(({ code }) => code !== 'checksum-mismatch');
-  for (const range of lost) reportLost(range);
-  reportUnlisted(lostRanges - lost.length);
+  reportLostRanges(lost, lostRanges);
   report(
     `${shown} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong, so the digest is of another disk`,
   );

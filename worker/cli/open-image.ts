@@ -133,7 +133,7 @@ export async function imageOpener(
       ...(snapshot === undefined ? {} : { snapshot }),
       ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer, name) }),
     };
-    const read = [image, ...companions.map((argument) => namedFile(argument).file), ...beside];
+    const read = [image, ...named.map(({ file }) => file), ...beside];
     // Standard input can be read only once.
     const result = await openOrUnpack(input, options, read, unpacking, isInput);
     if (!('image' in result)) return result;

@@ -37,6 +37,9 @@ export function namedFile(argument: string, exists: (file: string) => boolean = 
   return { name, file: localPath(file) };
 }
 
+/** The files of arguments FILE or NAME=FILE. */
+export const filesOf = (given: readonly string[]): string[] => given.map((argument) => namedFile(argument).file);
+
 function split(argument: string, exists: (file: string) => boolean): NamedFile {
   const isFile = (file: string) => isAddress(file) || exists(file);
   if (isFile(argument)) return { name: undefined, file: argument };

@@ -14,9 +14,9 @@ import { PathTarget } from '../targets/node/path.js';
 import { folderGiven, resolvePath } from '../targets/node/resolved-path.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
-import { namedFile, statsOf } from './operands.js';
+import { filesOf, statsOf } from './operands.js';
 import { passwordFile } from './secret-files.js';
-import { requireFile, requireNoTerminal, STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
+import { requireFile, requireNoTerminal, STANDARD_INPUT, STANDARD_OUTPUT, STDIN, STDOUT } from './standard-streams.js';
 
 /** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
 export async function isFolder(output: string): Promise<boolean> {
@@ -52,9 +52,6 @@ async function requireWritableFolder(folder: string): Promise<void> {
     }
   }
 }
-
-const STDIN = 0;
-const STDOUT = 1;
 
 /**
  * Fails with `usage` if `output` is one of the files `read`, or a device backed by one of them. Each is a path, or `-`.
@@ -123,8 +120,7 @@ export async function requireOutput(command: ConvertCommand): Promise<void> {
   if (isHttp(output)) return;
   if (output === STANDARD_OUTPUT) {
     requireNoTerminal();
-    const companions = opening.companions.map((argument) => namedFile(argument).file);
-    await requireOtherFiles(output, [image, ...companions, ...secrets]);
+    await requireOtherFiles(output, [image, ...filesOf(opening.companions), ...secrets]);
   } else {
     const path = toPath(output);
     await requireFile(output);

@@ -35,6 +35,13 @@ type Lost = Pick<Extent, 'offset' | 'length' | 'message'> & Pick<LostRange, 'dis
 export const reportLost = ({ offset, length, message = '', disk }: Lost): void =>
   report(`lost: ${length} bytes at ${offset}${disk === undefined ? '' : ` of disk ${disk}`}: ${message}`);
 
+/** Reports lost ranges: those in `lost` up to the maximum, and how many of all `count` are not listed. */
+export function reportLostRanges(lost: readonly Lost[], count: number): void {
+  const listed = lost.slice(0, MAX_LISTED);
+  for (const range of listed) reportLost(range);
+  reportUnlisted(count - listed.length);
+}
+
 /** Reports the number of unlisted ranges, if any. */
 export function reportUnlisted(ranges: number): void {
   if (ranges > 0) report(`lost: ${ranges} more ${ranges === 1 ? 'range' : 'ranges'}, not listed`);

@@ -111,11 +111,6 @@ function withoutLineEnd(bytes: Buffer): Uint8Array {
   return bytes.subarray(0, text.replace(/\r?\n$/, '').length);
 }
 
-/** Reads the file without its last line end. Fails with `cancelled` when `signal` is aborted. */
-async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Array> {
-  return withoutLineEnd(await readSecret(path, 'the password', signal));
-}
-
 const usage = (message: string) => new DecantError('usage', message);
 
 /** Passwords by names of layers or disks, with or without folders. The one under `undefined` is for all other layers. */
@@ -164,6 +159,6 @@ export async function readPasswords(list: string[], signal: AbortSignal): Promis
     files.set(name, file);
   }
   const byName = new Map<string | undefined, Uint8Array>();
-  for (const [name, file] of files) byName.set(name, await readPassword(file, signal));
+  for (const [name, file] of files) byName.set(name, withoutLineEnd(await readSecret(file, 'the password', signal)));
   return new PasswordsByName(byName);
 }

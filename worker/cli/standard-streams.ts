@@ -14,7 +14,7 @@ import { statsOf } from './operands.js';
 /** The argument for standard input. */
 export const STANDARD_INPUT = '-';
 
-const STDIN = 0;
+export const STDIN = 0;
 
 /** What a command reads, for people, and the file that it is in. */
 export type Read = readonly [what: string, file: string | undefined];
@@ -52,7 +52,7 @@ async function isAtStart(): Promise<boolean> {
 /** The argument for standard output. */
 export const STANDARD_OUTPUT = '-';
 
-const STDOUT = 1;
+export const STDOUT = 1;
 
 /** Fails with `usage` if standard output is a terminal. */
 export function requireNoTerminal(): void {

@@ -26,6 +26,10 @@ export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+/** The entries of `values` that are not undefined. */
+export const definedOf = (values: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
 /** Freezes plain data, with all that is in it. */
 export function frozen<T>(data: T): T {
   if (!isObject(data) || Object.isFrozen(data)) return data;
