@@ -78,6 +78,16 @@ const CALLS: [call: string, begin: (onProgress: Listener, folder: string) => Pro
     using(images.luks, (image, onProgress) => image.compare(image, { onProgress }), UNLOCKED),
     ['unlocking', 'comparing'],
   ],
+  [
+    'compare, stored first',
+    using(
+      images.raw,
+      async (image, onProgress) =>
+        closing(await decant.open(gzipped()), (packed) => image.compare(packed, { spool: true, onProgress })),
+      RAW,
+    ),
+    ['preparing', 'unpacking', 'finalizing', 'comparing'],
+  ],
   ['unlock', using(images.luks, (image, onProgress) => image.unlock({ onProgress }), UNLOCKED), ['unlocking']],
   [
     'sha256',
