@@ -1,8 +1,9 @@
 // Changes by other programs during a conversion: their data is not lost, and no partial output is left.
 
-import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cli, program, programIn, run, sudo } from '../support/command.js';
+import { gzipSync } from 'node:zlib';
+import { cli, program, programIn, run, startFed, sudo } from '../support/command.js';
 import { type Fault, withFaults } from '../support/faults.js';
 import { DISK_SIZE, hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
@@ -173,6 +174,74 @@ test('a file that another program makes under the new name stays', { tag: '@full
   expect(ended).toEqual({ kind: 'target', message: expect.stringContaining('has changed') });
   expect(readdirSync(folder)).toEqual(['new.raw']);
   expect(readFileSync(join(folder, 'new.raw'), 'utf8')).toBe('of somebody else');
+});
+
+/** More zeros than are decoded in memory. */
+const ZEROS = Buffer.alloc(80 << 20);
+
+/** An image of 1 MiB and a bit, which is no image of any format: a raw disk. */
+const disk = () => Buffer.alloc((1 << 20) + 512, 'disk');
+
+for (const before of [undefined, OLD]) {
+  const what = before === undefined ? 'made' : 'changed';
+  for (const [name, open] of [
+    ['a disk is decoded twice', "decant.open('disk.raw.gz')"],
+    ['a stream is stored', "decant.open(fs.createReadStream('disk.raw'), { inputFormat: 'raw' })"],
+  ] as const) {
+    test(`a file that another program has ${what} while ${name} stays`, ({ folder }) => {
+      writeFileSync(join(folder, 'disk.raw'), disk());
+      writeFileSync(join(folder, 'disk.raw.gz'), gzipSync(disk()));
+      if (before !== undefined) writeFileSync(join(folder, 'out.vdi'), before);
+      const ended = program<Ended>(
+        `const fs = await import('node:fs');
+        process.chdir(args[0]);
+        const image = await ${open};
+        const onProgress = ({ phase }) => phase === 'measuring' && fs.writeFileSync('out.vdi', 'of somebody else');
+        const options = { format: 'vdi', onProgress, spool: image.info.fileSize === undefined && '.' };
+        const ended = await image.convert('out.vdi', options).then(() => ({}), (thrown) => thrown);
+        await image.close();
+        console.log(JSON.stringify({ code: ended.code, message: ended.message }));`,
+        folder,
+      );
+      expect(ended).toEqual({ code: 'target-changed', message: expect.stringContaining('has changed') });
+      expect(readdirSync(folder)).toEqual(['disk.raw', 'disk.raw.gz', 'out.vdi']);
+      expect(readFileSync(join(folder, 'out.vdi'), 'utf8')).toBe('of somebody else');
+    });
+  }
+
+  test(`a file that another program has ${what} while an image is unpacked stays`, async ({ folder }) => {
+    const output = join(folder, 'out.vdi');
+    if (before !== undefined) writeFileSync(output, before);
+    const packed = gzipSync(Buffer.concat([readFileSync(images.zlib()), ZEROS]), { level: 1 });
+    const { child, ended } = startFed('convert', '-', output);
+    child.stdin!.write(packed.subarray(0, -1));
+    await expect.poll(() => readdirSync(folder).some((name) => name.includes('decant-spool'))).toBe(true);
+    writeFileSync(output, 'of somebody else');
+    child.stdin!.end(packed.subarray(-1));
+    expect(await ended).toMatchObject({ status: 1, stderr: expect.stringContaining('has changed') });
+    expect(readdirSync(folder)).toEqual(['out.vdi']);
+    expect(readFileSync(output, 'utf8')).toBe('of somebody else');
+  });
+}
+
+test('a relative output counts from the working directory of the call', ({ folder }) => {
+  for (const name of ['a', 'b']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'b', 'out.raw'), 'of somebody else');
+  const bmap = program<string>(
+    `process.chdir(args[0] + '/a');
+    const image = await decant.open(args[1]);
+    const converting = image.convert('out.raw', { bmap: true });
+    process.chdir(args[0] + '/b');
+    const { bmap } = await converting;
+    await image.close();
+    console.log(JSON.stringify(bmap));`,
+    folder,
+    images.zlib(),
+  );
+  expect(bmap).toContain('<bmap');
+  expect(hashFile(join(folder, 'a', 'out.raw'))).toBe(hashFile(images.raw()));
+  expect(readFileSync(join(folder, 'b', 'out.raw'), 'utf8')).toBe('of somebody else');
+  for (const name of ['a', 'b']) expect(readdirSync(join(folder, name))).toEqual(['out.raw']);
 });
 
 for (const { where, before, fault } of [

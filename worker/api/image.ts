@@ -280,6 +280,7 @@ export class OpenImage {
   async convert(output: Output, options: ConvertOptions = {}): Promise<ConvertResult> {
     let signal: AbortSignal;
     let spool: Spool | undefined;
+    let beginning: Promise<Output> | undefined;
     let sized: { formatOptions: Record<string, string>; size?: number };
     let others: OtherDisk[];
     try {
@@ -291,6 +292,7 @@ export class OpenImage {
       if (spool) checkSpooled(options);
       sized = { formatOptions: settleFormatOptions(options), ...settleSize(options) };
       signal = anyOf([this.#until(options.signal), ...others.map(({ closing }) => closing)]);
+      beginning = this.platform.begin?.(output);
     } catch (thrown) {
       abandonOutput(output, toDecantError(thrown));
       throw thrown;
@@ -303,13 +305,15 @@ export class OpenImage {
     const isComplete = options.for === undefined && !describesMachine(this.formats, options.format);
     return withProgress(options.onProgress, async (onProgress) => {
       const listening = { ...settled, onProgress };
-      const converted = isComplete
-        ? convertImage(context, output, listening, spool)
-        : completedFor(context, output, listening).then((completed) => convertImage(context, output, completed, spool));
+      const convertTo = async (place: Output): Promise<ConvertResult> => {
+        const completed = isComplete ? listening : await completedFor(context, place, listening);
+        const result = await convertImage(context, place, completed, spool);
+        return options.bmap ? this.#withBmap(place, result, signal) : result;
+      };
+      const converted = beginning ? begun(beginning, signal).then(convertTo) : convertTo(output);
       // All images stay open until the conversion ends.
       const used = this.#use(converted, undefined, signal);
-      const result = await others.reduce((work, other) => other.use(work, signal), used);
-      return options.bmap ? this.#withBmap(output, result, signal) : result;
+      return others.reduce((work, other) => other.use(work, signal), used);
     });
   }
 
@@ -475,6 +479,12 @@ const checkFile = (
 const closedError = () => new DecantError('cancelled', 'The image was closed');
 
 const notVerified = (message: string): Notice => ({ code: 'source-not-verified', fields: {}, message });
+
+/** Resolves to the output of a conversion that begins. */
+const begun = (beginning: Promise<Output>, signal: AbortSignal): Promise<Output> =>
+  orCancelled(signal, beginning).catch(() => {
+    throw cancelled('The conversion', signal);
+  });
 
 /** Adds the hardware of the machine to options for a format that describes it. A failure abandons the output. */
 const completedFor = <T extends SettledOptions & { signal: AbortSignal }>(

@@ -14,6 +14,7 @@ import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
 import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { requireReadable } from '../sources/source-errors.js';
+import { OutputPath } from '../targets/node/output-path.js';
 import { PathTarget } from '../targets/node/path.js';
 import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
 import { compile, loadCodec, makeWorker, nodeWorker } from './node-files.js';
@@ -89,7 +90,11 @@ export const node: Platform = {
   },
   async bmap(extents, output, result, signal) {
     const { bmapOf } = await import('../targets/node/bmap.js');
-    return bmapOf(extents, toPath(output as string | URL), result, signal);
+    return bmapOf(extents, output as OutputPath, result, signal);
+  },
+  begin(output) {
+    if (isHttp(output) || !(typeof output === 'string' || output instanceof URL)) return undefined;
+    return new OutputPath(toPath(output)).recorded();
   },
   async target(output, sources, options) {
     if (isHttp(output))
@@ -97,9 +102,10 @@ export const node: Platform = {
         'usage',
         'An output cannot be an http or https URL; write to a file, or use a target from decant/upload',
       );
-    if (typeof output === 'string' || output instanceof URL) {
+    const path = output instanceof OutputPath ? output : await node.begin!(output);
+    if (path instanceof OutputPath) {
       return new PathTarget(
-        toPath(output),
+        path,
         sources.map((source) => source.spec),
         options,
       );

@@ -29,6 +29,11 @@ export interface Platform extends WorkerStarter {
    */
   spool(options: SpoolOptions, sources: OpenedSource[], otherwise: string): Spool | undefined;
   /**
+   * Records what is at `output` as a conversion to it begins, and resolves to that; `undefined` if there is nothing to record. A relative path
+   * counts from the working directory of this call. Throws `usage` for a value that cannot be an output.
+   */
+  begin?(output: Output): Promise<Output> | undefined;
+  /**
    * Resolves to the target for `output`, neither a stream nor a custom target, and not one of `sources`. Fails with `usage` for a
    * value that cannot be an output.
    */

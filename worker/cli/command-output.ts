@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
 import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
+import { OutputPath } from '../targets/node/output-path.js';
 import type { CommandOf } from './arguments.js';
 import { COMPRESS } from './formats.js';
 import { awaitBeforeExit } from './interrupts.js';
@@ -36,8 +37,19 @@ export async function printOptions(format: string, signal: AbortSignal): Promise
 
 export type ConvertCommand = CommandOf<'convert'>;
 
+/** An output of the command: a file as the command found it, or any of the package. */
+export type CommandOutput = Output | OutputPath;
+
+/** Whether `output` is a file or a folder here. */
+export const isLocal = (output: CommandOutput): output is OutputPath | string =>
+  typeof output === 'string' || output instanceof OutputPath;
+
 /** Fails as the conversion of any image to `output` does with these arguments. Nothing is written to `output`. */
-export async function requirePossible(command: ConvertCommand, output: Output, signal: AbortSignal): Promise<void> {
+export async function requirePossible(
+  command: ConvertCommand,
+  output: CommandOutput,
+  signal: AbortSignal,
+): Promise<void> {
   const workers = command.workers === undefined ? {} : { workers: command.workers };
   const image = await openAnyDisk({ signal, ...workers });
   try {
@@ -51,17 +63,17 @@ export async function requirePossible(command: ConvertCommand, output: Output, s
 }
 
 /** A target that takes bytes in the same order as `output`, and ignores them. */
-function discardingTarget(output: Output): Target {
+function discardingTarget(output: CommandOutput): Target {
   const ignore = async () => {};
   const target = { write: ignore, close: ignore, abort: ignore };
-  if (typeof output === 'string' || output instanceof URL) return target;
+  if (isLocal(output) || output instanceof URL) return target;
   if (!('write' in output)) return { ...target, ascending: true };
   const { ascending = false, lateStart = 0 } = output;
   return { ...target, ascending, lateStart };
 }
 
 /** The options of the conversion that do not depend on a kind of output. Fails with `usage` as {@link optionsOf} does. */
-export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Output): ConvertOptions => ({
+export const optionsFor = (image: AnyImage, command: ConvertCommand, output: CommandOutput): ConvertOptions => ({
   ...(command.place === undefined ? {} : { for: command.place }),
   format: command.format,
   formatOptions: optionsOf(image, command),
@@ -69,7 +81,7 @@ export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Out
   ...(command.size === undefined ? {} : { size: command.size }),
   ...(command.fixGpt && { fixGpt: true }),
   // A file takes bytes in any order: the folder is only for unpacking, or for the disk of a stream.
-  ...(command.spool === undefined || (typeof output === 'string' && !image.streamed) ? {} : { spool: command.spool }),
+  ...(command.spool === undefined || (isLocal(output) && !image.streamed) ? {} : { spool: command.spool }),
 });
 
 /** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot. */
@@ -89,12 +101,16 @@ function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<strin
   throw new DecantError('usage', `-c needs a compressed output format: -O ${compressed.join(' or -O ')}`);
 }
 
-/** Makes the `Output` of the argument. */
-export async function outputOf(command: ConvertCommand, signal: AbortSignal): Promise<Output> {
+/** Makes the output of the argument, which is a file if it was `found`. */
+export async function outputOf(
+  command: ConvertCommand,
+  found: OutputPath | undefined,
+  signal: AbortSignal,
+): Promise<CommandOutput> {
   const { output, uploadHeaderFile: headerFile } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (command.isLoose) return removedBeforeExit(new LooseMachine(output));
-  if (!isHttp(output)) return output;
+  if (!isHttp(output)) return found ?? output;
   const { uploadTarget } = await import('./upload-output.js');
   await requireOtherAddress(command, output, signal);
   return removedBeforeExit(await uploadTarget({ ...command, url: output, headerFile }, signal));

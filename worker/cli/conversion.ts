@@ -2,9 +2,8 @@
 
 import type { DiskMember } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
-import type { Output } from '../node.js';
 import { ALL_DISKS } from './command-options.js';
-import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
+import { type CommandOutput, type ConvertCommand, outputOf, requirePossible } from './command-output.js';
 import { EXIT_DAMAGED } from './commands.js';
 import { convertAll, convertIntoFolder, convertMachine, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
@@ -19,16 +18,17 @@ import { STANDARD_OUTPUT } from './standard-streams.js';
 import { folderFor, type Unpacking, UnpackingReport } from './unpacking.js';
 
 /** Makes the output of the command at the first call. Later calls return the same output. */
-type OutputMaker = (command: ConvertCommand) => Promise<Output>;
+type OutputMaker = (command: ConvertCommand) => Promise<CommandOutput>;
 
 /** Converts what the command names. Returns the exit code. */
 export async function conversion(command: ConvertCommand, context: RunContext): Promise<number> {
   const { signal } = context;
-  await requireOutput(command);
+  // Before the image is opened, which may take long.
+  const found = await requireOutput(command);
   context.waiting.isSilenced = command.quiet;
-  let made: Promise<Output> | undefined;
+  let made: Promise<CommandOutput> | undefined;
   const output: OutputMaker = (command) => {
-    made ??= outputOf(command, signal);
+    made ??= outputOf(command, found, signal);
     return made;
   };
   const unpacking = await unpackingOf(command, output, signal);

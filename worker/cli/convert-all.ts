@@ -8,10 +8,11 @@ import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { succeeds } from '../errors/signals.js';
 import { addressOf, isHttp } from '../http/address.js';
-import type { AnyImage, Output } from '../node.js';
+import type { AnyImage } from '../node.js';
 import type { MadeDisk } from '../public/types.places.js';
+import { OutputPath } from '../targets/node/output-path.js';
 import { ALL_DISKS } from './command-options.js';
-import { type ConvertCommand, outputOf } from './command-output.js';
+import { type CommandOutput, type ConvertCommand, outputOf } from './command-output.js';
 import { convert, isEncrypted, reportNextStep, reportNotEncrypted } from './convert-command.js';
 import { printDigests } from './digest-text.js';
 import { ARCHIVES, COMPRESSED, endingIn, extensionOf, MACHINES, takesSeveral } from './formats.js';
@@ -47,22 +48,24 @@ export async function convertAll(
   let isWhole = true;
   let isAnyEncrypted = false;
   const newFolder = await makeFolder(command.output);
+  const stem = join(command.output, stemOf(command.image));
+  const files = disks.map((_, at) => new OutputPath(`${stem}-disk${at + 1}${extensionOf(command.format)}`));
   for (const [at, { name }] of disks.entries()) {
     const which = `disk ${at + 1} of ${disks.length}`;
     try {
       const image = imageOf(await open(at + 1));
       try {
-        const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
-        const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
-        await requireOutput({ ...command, output });
-        await requireNoneOf(output, outputs);
-        const converted = await convert([image], { ...command, output }, output, context);
+        const file = files[at]!;
+        const toFile = { ...command, output: file.path };
+        await requireNoneOf(file.path, outputs);
+        await requireOutput(toFile, file);
+        const converted = await convert([image], toFile, file, context);
         printDigests(converted.digests, [name], false);
         isWhole &&= converted.isWhole;
         if (converted.made) forPlace.push(converted.made);
         isAnyEncrypted ||= isEncrypted(image);
-        outputs.push(output);
-        made.push(`made '${shownText(output)}' from '${shownText(name)}', ${which}`);
+        outputs.push(file.path);
+        made.push(`made '${shownText(file.path)}' from '${shownText(name)}', ${which}`);
       } finally {
         await image.close();
       }
@@ -92,8 +95,8 @@ export async function convertIntoFolder(
   const toFile = { ...command, output };
   const newFolder = await makeFolder(command.output);
   try {
-    await requireOutput(toFile);
-    return await convertMachine(disks, open, toFile, await outputOf(toFile, context.signal), context);
+    const found = await requireOutput(toFile);
+    return await convertMachine(disks, open, toFile, await outputOf(toFile, found, context.signal), context);
   } catch (thrown) {
     if (newFolder !== undefined) await removeEmpty(resolve(command.output), resolve(newFolder));
     throw thrown;
@@ -111,7 +114,7 @@ export async function convertMachine(
   disks: readonly DiskMember[],
   open: OpenDisk,
   command: ConvertCommand,
-  output: Output,
+  output: CommandOutput,
   context: RunContext,
 ): Promise<boolean> {
   const images: AnyImage[] = [];

@@ -10,7 +10,7 @@ import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';
 import type { ConvertResult, DiskDigest, Verified } from '../public/types.js';
 import type { MadeDisk } from '../public/types.places.js';
-import { type ConvertCommand, optionsFor } from './command-output.js';
+import { type CommandOutput, type ConvertCommand, isLocal, optionsFor } from './command-output.js';
 import { reportTime } from './digest-text.js';
 import { shownInput } from './operands.js';
 import { report, reportLostRanges } from './printing.js';
@@ -32,7 +32,7 @@ interface Converted {
 export async function convert(
   images: AnyImage[],
   command: ConvertCommand,
-  output: Output,
+  output: CommandOutput,
   context: RunContext,
 ): Promise<Converted> {
   const result = await run(images, command, output, context);
@@ -60,7 +60,7 @@ export function reportNotEncrypted({ quiet, opening }: ConvertCommand): void {
 async function run(
   images: AnyImage[],
   command: ConvertCommand,
-  output: Output,
+  output: CommandOutput,
   { waiting, signal }: RunContext,
 ): Promise<ConvertResult> {
   const [image, ...disks] = images as [AnyImage, ...AnyImage[]];
@@ -76,12 +76,13 @@ async function run(
     const isDense =
       sparse === false || (sparse === undefined && place !== undefined && placeNamed(place).refusesSparse);
     let isSizeNoted = command.quiet || !isFile || !isDense;
-    const result = await image.convert(output, {
+    // A file as it was found is no public value.
+    const result = await image.convert(output as Output, {
       signal,
       ...optionsFor(image, command, output),
       ...(disks.length > 0 && { disks }),
       // The target of a page blob has it as its own option.
-      existing: existing && typeof output === 'string',
+      existing: existing && isLocal(output),
       ...(sparse === undefined ? {} : { sparse }),
       ...(command.bmap !== undefined && { bmap: true }),
       sync,

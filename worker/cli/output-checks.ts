@@ -10,6 +10,7 @@ import { fileError, fileExists } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
 import { CONTAINERS } from '../public/registry.js';
 import { overlap } from '../targets/node/device.js';
+import { OutputPath } from '../targets/node/output-path.js';
 import { PathTarget } from '../targets/node/path.js';
 import { folderGiven, resolvePath } from '../targets/node/resolved-path.js';
 import { ALL_DISKS } from './command-options.js';
@@ -110,24 +111,31 @@ export async function requireBmap(bmap: string, output: string): Promise<void> {
     throw new DecantError('usage', '--bmap and OUTPUT name the same file');
 }
 
-/** Fails if the output is a terminal, an input file, or a pipe by name, or if nothing can be written there. */
-export async function requireOutput(command: ConvertCommand): Promise<void> {
+/**
+ * Fails if the output is a terminal, an input file, or a pipe by name, or if nothing can be written there. Resolves to a file as it is found:
+ * at the start of the command, or `found` before.
+ */
+export async function requireOutput(command: ConvertCommand, found?: OutputPath): Promise<OutputPath | undefined> {
   const { bmap, image, opening, output, uploadHeaderFile, existing, resume } = command;
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
   const headers = [opening.headers?.file, uploadHeaderFile].filter((file) => file !== undefined);
   const secrets = [...passwords, ...headers];
   if (bmap !== undefined) await requireBmap(bmap, output);
-  if (isHttp(output)) return;
+  if (isHttp(output)) return undefined;
   if (output === STANDARD_OUTPUT) {
     requireNoTerminal();
     await requireOtherFiles(output, [image, ...filesOf(opening.companions), ...secrets]);
-  } else {
-    const path = toPath(output);
-    await requireFile(output);
-    // The package checks images with a path.
-    await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
-    if (!(await isFolder(output))) return new PathTarget(path, [], { existing }).requireWritable(resume);
+    return undefined;
+  }
+  const path = found ?? new OutputPath(toPath(output));
+  await requireFile(output);
+  // The package checks images with a path.
+  await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
+  if (await isFolder(output)) {
     await requireFileForOne(command);
     await requireWritableFolder(output);
+    return undefined;
   }
+  await new PathTarget(path, [], { existing }).requireWritable(resume);
+  return path;
 }

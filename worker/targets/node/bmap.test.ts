@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Extent } from '../../public/types.js';
 import { bmapOf } from './bmap.js';
+import { OutputPath } from './output-path.js';
 
 let folder: string;
 beforeEach(() => {
@@ -65,7 +66,7 @@ test.each<[string, number, Range[] | undefined, Range[], [number, number][]]>([
   const disk = Buffer.from(Array.from({ length: size }, (_, at) => (at / 100) % 251));
   writeFileSync(path, disk);
   const result = { outputSize: size, rewritten: rewritten.map(([offset, length]) => ({ offset, length })) };
-  const text = await bmapOf(data && extentsOf(data), path, result, signal);
+  const text = await bmapOf(data && extentsOf(data), new OutputPath(path), result, signal);
   const field = (name: string) => new RegExp(`<${name}> (\\S+) </${name}>`).exec(text)![1];
   expect(['ImageSize', 'BlockSize', 'BlocksCount', 'ChecksumType'].map(field)).toEqual([
     String(size),
@@ -86,7 +87,7 @@ test.each<[string, number, Range[] | undefined, Range[], [number, number][]]>([
 test('a file that is missing or too short is an error, and a cancel too', async () => {
   const path = join(folder, 'disk');
   const make = (size: number, signal: AbortSignal) =>
-    bmapOf(undefined, path, { outputSize: size, rewritten: [] }, signal);
+    bmapOf(undefined, new OutputPath(path), { outputSize: size, rewritten: [] }, signal);
   await expect(make(1, signal)).rejects.toMatchObject({ kind: 'target' });
   writeFileSync(path, 'ab');
   await expect(make(3, signal)).rejects.toMatchObject({ kind: 'target' });

@@ -5,6 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { cancelled } from '../../errors/errors.js';
 import { fileError } from '../../errors/file-error.js';
 import type { DiskRange, Extent } from '../../public/types.js';
+import type { OutputPath } from './output-path.js';
 
 /** The size of blocks, in bytes: that of pages and of most file systems. */
 const BLOCK = 4096;
@@ -19,7 +20,7 @@ const sha256 = () => createHash('sha256');
  */
 export async function bmapOf(
   extents: AsyncIterable<Extent> | undefined,
-  path: string,
+  { path, given }: OutputPath,
   { outputSize, rewritten }: { outputSize: number; rewritten: readonly DiskRange[] },
   signal: AbortSignal,
 ): Promise<string> {
@@ -31,7 +32,7 @@ export async function bmapOf(
   const mapped = joined(ranges);
   let file: FileHandle | undefined;
   try {
-    file = await open(path);
+    file = await open(given);
     for (const [first, last] of mapped) {
       const digest = await digestOf(file, first * BLOCK, Math.min((last + 1) * BLOCK, outputSize), signal);
       lines.push(`        <Range chksum="${digest}"> ${first === last ? first : `${first}-${last}`} </Range>\n`);

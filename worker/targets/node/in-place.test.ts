@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { cancelled } from '../../errors/errors.js';
 import { test } from './folder.test-support.js';
+import { OutputPath } from './output-path.js';
 import { PathTarget } from './path.js';
 import { beginTo, found, SIZE, source } from './path-target.test-support.js';
 
@@ -90,7 +91,7 @@ describe('a file that is written in place', () => {
     test('before the first write is unchanged', async ({ folder }) => {
       const output = join(folder, 'out.raw');
       writeFileSync(output, Buffer.alloc(SIZE, 'old'));
-      const target = new PathTarget(output, [], { existing: true });
+      const target = new PathTarget(new OutputPath(output), [], { existing: true });
       await target.prepare({ virtualSize: SIZE, outputSize: SIZE }, new AbortController().signal);
       await target.discard(cancelled(), false);
     });

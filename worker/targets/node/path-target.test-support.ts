@@ -3,6 +3,7 @@
 import { ftruncateSync, lstatSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { cancelled } from '../../errors/errors.js';
 import type { FileSpec, OpenFile } from '../../messages/messages.js';
+import { OutputPath } from './output-path.js';
 import { PathTarget } from './path.js';
 
 /** In bytes: what a conversion of these tests writes. */
@@ -34,7 +35,7 @@ export async function beginTo(
   path: string,
   { sources = [], identity, keepsSize, hasFooter = false, ...options }: Options = {},
 ): Promise<ResumePoint> {
-  const target = new PathTarget(path, sources, options);
+  const target = new PathTarget(new OutputPath(path), sources, options);
   const { signal } = new AbortController();
   const sizes = { virtualSize: SIZE, outputSize: SIZE, hasFooter };
   const spec = await target.prepare(sizes, signal, identity).catch(async (thrown) => {

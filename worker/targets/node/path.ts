@@ -15,13 +15,12 @@ import { allocate } from './allocate.js';
 import { below, overlap, sourceFiles } from './device.js';
 import { openInPlace } from './in-place.js';
 import { Journal } from './journal.js';
+import type { OutputPath } from './output-path.js';
 import { keepOwnerAndMode, type MadeFile, refused, setMode } from './owner-and-mode.js';
 import { hasRival, isLocal, partialName, sweepFolder } from './partial.js';
 import {
   folderGiven,
-  fromRoot,
   isSameInode,
-  isUnwritten,
   openFileOf,
   pathIn,
   type ResolvedPath,
@@ -54,8 +53,6 @@ export class PathTarget implements OutputTarget {
   /** The journal of the temporary file, if a later conversion may resume it. */
   #journal: Journal | undefined;
   #location: ResolvedPath | undefined;
-  /** The absolute path: the process may change its working directory. */
-  #given: Buffer | undefined;
   #fd: number | undefined;
   /** The path of the temporary file; undefined if the output is written in place. */
   #temporary: Buffer | undefined;
@@ -63,18 +60,23 @@ export class PathTarget implements OutputTarget {
   #made: BigIntStats | undefined;
   /** The state of an output that is written in place, before the first write. */
   #untouched: BigIntStats | undefined;
-  /** The existing file at the start, which may be replaced. */
+  /** The existing file, which may be replaced. */
   #existing: BigIntStats | undefined;
-  /** The folder of the output at the start. */
+  /** The folder of the output. */
   #folder: BigIntStats | undefined;
   /** Ends the claim on the output. */
   #release = () => {};
 
+  /** The path as the caller gave it, for messages. */
+  private readonly path: string;
+
   constructor(
-    private readonly path: string,
+    private readonly output: OutputPath,
     private readonly sources: OpenedSource['spec'][],
     private readonly options: PathOptions = {},
-  ) {}
+  ) {
+    this.path = output.path;
+  }
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
@@ -187,7 +189,7 @@ export class PathTarget implements OutputTarget {
 
   async savedProgress(identity: string): Promise<SavedProgress> {
     try {
-      return await resumableFor(await resolvePath(this.path), identity);
+      return await resumableFor(await resolvePath(this.path, this.output.given), identity);
     } catch (thrown) {
       throw fileError(thrown, 'target', `examine '${this.path}'`);
     }
@@ -200,7 +202,7 @@ export class PathTarget implements OutputTarget {
     if (this.#untouched.isBlockDevice()) return `'${this.path}' may now contain a part of the disk`;
     const now = await statsOf(this.#fd);
     if (now.mtimeNs === this.#untouched.mtimeNs) return undefined;
-    const isThere = isSameInode(await find(this.path).catch(() => undefined), now);
+    const isThere = isSameInode(await find(this.output.given).catch(() => undefined), now);
     return `${isThere ? '' : 'the file that was opened as '}'${this.path}' now contains a part of the disk`;
   }
 
@@ -215,11 +217,10 @@ export class PathTarget implements OutputTarget {
 
   /** Finds the location of the output, and the existing file there. Fails if no output can be written there. */
   async #locate(isResumable: boolean): Promise<{ location: ResolvedPath; existing: BigIntStats | undefined }> {
-    const location = await resolvePath(this.path);
-    this.#given = await fromRoot(this.path);
+    const { location, existing } = await this.output.locate();
     this.#location = location;
     this.#folder = await stat(location.folder, { bigint: true });
-    const existing = await this.#examine(location);
+    await this.#examine(location, existing);
     this.#existing = existing;
     if (this.options.existing && !existing) {
       throw new DecantError('usage', `'${this.path}' does not exist, so it cannot be written in place`);
@@ -240,11 +241,10 @@ export class PathTarget implements OutputTarget {
     return existing !== undefined && (this.options.existing === true || existing.isBlockDevice());
   }
 
-  /** Checks the existing file at the target; undefined if there is none. Fails if it must not be replaced. */
-  async #examine({ folder, name }: ResolvedPath): Promise<BigIntStats | undefined> {
-    const target = pathIn(folder, name);
-    // The file that the system finds, and the one that `resolvePath` found.
-    const [asked, found] = [await find(this.path), await find(target)];
+  /** Fails if `found`, the existing file at the target, must not be replaced. */
+  async #examine({ folder, name }: ResolvedPath, found: BigIntStats | undefined): Promise<void> {
+    // The file that the system finds, if not the one that `resolvePath` found.
+    const asked = await find(this.output.given);
     if (asked?.isDirectory()) throw folderGiven(this.path);
     if (asked && !asked.isFile() && !asked.isBlockDevice()) {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
@@ -253,9 +253,8 @@ export class PathTarget implements OutputTarget {
       throw new DecantError('usage', `'${this.path}' is an open descriptor, not the path of a file; choose a file`);
     }
     // A rename does not check the permission of the file.
-    if (found) await access(target, constants.W_OK);
-    await this.#requireNoSource(found, await stat(folder, { bigint: true }));
-    return found;
+    if (found) await access(pathIn(folder, name), constants.W_OK);
+    await this.#requireNoSource(found, this.#folder!);
   }
 
   /** Fails if the existing file overlaps a source, or, without one, if a device below `folder` is a source. */
@@ -319,23 +318,12 @@ export class PathTarget implements OutputTarget {
   async #requireInPlace(before: BigIntStats): Promise<void> {
     // Links to a device may be recreated when it is written.
     if (before.isBlockDevice()) return;
-    await this.#requireSameLocation(this.#location!);
+    await this.output.requireLocation(this.#location!);
     const now = await statsOf(this.#fd!);
-    if (now.size === before.size && isSameInode(await find(this.path), now)) return;
+    if (now.size === before.size && isSameInode(await find(this.output.given), now)) return;
     const what = now.size === before.size ? 'moved, replaced or removed' : 'changed the size of';
     throw new DecantError('target', `Another program has ${what} '${this.path}' while it was written; convert again`, {
       code: 'target-changed',
-    });
-  }
-
-  /** Fails if the path leads to another file than at the start. */
-  async #requireSameLocation({ folder, name }: ResolvedPath): Promise<void> {
-    const now = await resolvePath(this.path, this.#given).catch((cause: unknown) => cause);
-    const isSamePlace = isPlace(now) && now.folder.equals(folder) && now.name.equals(name);
-    if (isSamePlace) return;
-    throw new DecantError('target', `'${this.path}' now leads to another file; convert again`, {
-      code: 'target-changed',
-      ...(isPlace(now) ? {} : { cause: now }),
     });
   }
 
@@ -352,7 +340,7 @@ export class PathTarget implements OutputTarget {
       throw new DecantError('target', `'${this.path}' is no longer a regular file; choose another output`);
     }
     await this.#requireNoSource(there, made);
-    await this.#requireSameLocation(location);
+    await this.output.requireLocation(location);
     // Again: owner and mode may have changed during the conversion.
     if (there) await keepOwnerAndMode(this.#madeFile, there);
     // A resumable file had mode 0600, so that no other user could write to it.
@@ -391,18 +379,6 @@ export class PathTarget implements OutputTarget {
     }
   }
 
-  /** Fails unless `there` is the unchanged file of the start: the caller did not ask to replace any other. */
-  #requireExisting(there: BigIntStats): void {
-    if (this.#existing && isUnwritten(this.#existing, there)) return;
-    throw new DecantError(
-      'target',
-      `Another program has changed '${this.path}' during the conversion; choose another output`,
-      {
-        code: 'target-changed',
-      },
-    );
-  }
-
   /** Moves the file to a name that did not exist at the start. */
   async #name(temporary: Buffer, target: Buffer): Promise<void> {
     try {
@@ -410,7 +386,7 @@ export class PathTarget implements OutputTarget {
       await link(temporary, target);
     } catch (thrown) {
       if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') {
-        this.#requireExisting(await lstat(target, { bigint: true }));
+        this.output.requireUnwritten(this.#existing, await lstat(target, { bigint: true }));
       }
       refused(thrown as NodeJS.ErrnoException);
       // The file system has no hard links.
@@ -428,7 +404,7 @@ export class PathTarget implements OutputTarget {
   /** Replaces the file of the start. Synchronous, so that only one conversion of this process passes the check. */
   #rename(temporary: Buffer, target: Buffer): void {
     const there = lstatSync(target, { bigint: true, throwIfNoEntry: false });
-    if (there) this.#requireExisting(there);
+    if (there) this.output.requireUnwritten(this.#existing, there);
     renameSync(temporary, target);
   }
 
@@ -455,9 +431,6 @@ function keysOf(folder: BigIntStats, { name }: ResolvedPath, existing: BigIntSta
   const location = `${folder.dev}:${folder.ino}/${name.toString('latin1')}`;
   return existing ? [location, `${existing.dev}:${existing.ino}`] : [location];
 }
-
-const isPlace = (found: unknown): found is ResolvedPath =>
-  typeof found === 'object' && found !== null && 'folder' in found;
 
 const notRemoved = (temporary: Buffer, cause: unknown): string =>
   `'${temporary}' could not be removed: ${fileReason(cause)}`;

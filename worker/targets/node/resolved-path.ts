@@ -1,7 +1,7 @@
 // Resolves a path as the system does, so that a temporary file can be created beside its file. Names are bytes, since they may
 // not be text.
 
-import { type BigIntStats, fstat } from 'node:fs';
+import { type BigIntStats, fstat, realpathSync, statSync } from 'node:fs';
 import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, resolve, sep } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,19 +24,24 @@ export const folderGiven = (path: string): DecantError =>
 
 export const pathIn = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from([SLASH]), name]);
 
-/** Makes `path` absolute, for a later change of the working directory. Links in it are kept. */
-export async function fromRoot(path: string): Promise<Buffer> {
+/**
+ * Makes `path` absolute, for a later change of the working directory. Links in it are kept. Synchronous: a caller may change the directory
+ * next. Fails if another folder is at the directory's path.
+ */
+export function fromRoot(path: string): Buffer {
   if (isAbsolute(path)) return Buffer.from(path);
   if (sep !== '/') return Buffer.from(resolve(path));
-  return pathIn(await realpath('.', 'buffer'), Buffer.from(path));
+  const real = realpathSync.native('.', 'buffer');
+  if (!isSameInode(statSync('.', { bigint: true }), statSync(real, { bigint: true }))) throw unreachable(path);
+  return pathIn(real, Buffer.from(path));
 }
 
 /**
  * Follows links one by one, each relative to its folder. The file need not exist, even as the target of a link. `given` is the
  * absolute path, if the working directory may have changed.
  */
-export async function resolvePath(path: string, given: Buffer = Buffer.from(path)): Promise<ResolvedPath> {
-  if (sep !== '/') return findByLetters(given.toString());
+export async function resolvePath(path: string, given: Buffer = fromRoot(path)): Promise<ResolvedPath> {
+  if (sep !== '/') return findByLetters(path, given.toString());
   let at: Buffer = given;
   for (let links = 0; links <= MAX_LINKS; links += 1) {
     const end = at.lastIndexOf(SLASH) + 1;
@@ -44,7 +49,7 @@ export async function resolvePath(path: string, given: Buffer = Buffer.from(path
     if (['', '.', '..'].includes(name.toString('latin1'))) {
       throw folderGiven(path);
     }
-    const folder = await findFolder(end === 0 ? '.' : at.subarray(0, end), path);
+    const folder = await findFolder(at.subarray(0, end), path);
     const link = await readlink(pathIn(folder, name), 'buffer').catch(unlessNoLink);
     if (!link) return { folder, name };
     at = link[0] === SLASH ? link : pathIn(folder, link);
@@ -53,17 +58,20 @@ export async function resolvePath(path: string, given: Buffer = Buffer.from(path
 }
 
 /** The real path of `folder`. Fails if another folder is at that path, because of another mount or mount namespace. */
-async function findFolder(folder: string | Buffer, path: string): Promise<Buffer> {
+async function findFolder(folder: Buffer, path: string): Promise<Buffer> {
   const real = await realpath(folder, 'buffer');
   const [named, found] = [await stat(folder, { bigint: true }), await stat(real, { bigint: true })];
   if (isSameInode(named, found)) return real;
-  throw new DecantError('usage', `The folder of '${path}' cannot be reached by its real path; choose another folder`);
+  throw unreachable(path);
 }
 
+const unreachable = (path: string): DecantError =>
+  new DecantError('usage', `The folder of '${path}' cannot be reached by its real path; choose another folder`);
+
 /** Windows: names are text, and `..` is resolved before links. */
-async function findByLetters(path: string): Promise<ResolvedPath> {
+async function findByLetters(path: string, given: string): Promise<ResolvedPath> {
   if (/[\\/]\.*$/.test(path)) throw folderGiven(path);
-  const target = await realpath(path).catch(() => resolve(path));
+  const target = await realpath(given).catch(() => given);
   return { folder: Buffer.from(await realpath(dirname(target))), name: Buffer.from(basename(target)) };
 }
 
