@@ -1,7 +1,9 @@
 //! Files that are read as raw disks because that is stated, although they are something else, and hybrid ISO images.
 
-use crate::common::small::{small, small_disk};
+use crate::common::parallels::{Bundle, TOP};
+use crate::common::small::{overlay, small, small_disk, with_data_file};
 use crate::common::vhd::{FIXED, Vhd};
+use crate::common::vmdk::descriptor;
 use crate::common::zip::{Entry, Zip};
 use crate::common::*;
 use crate::gzip::disk;
@@ -121,6 +123,47 @@ fn a_stated_raw_disk_that_is_something_else_is_noticed() {
             assert_eq!(named(&case.info().unwrap().safety), [("packed-as-raw", name.to_owned())]);
             let bytes = case.bytes().unwrap();
             assert!(bytes.starts_with(&file) && bytes.len() == file.len().next_multiple_of(512), "{name}");
+        }
+    }
+}
+
+/// A layer or a part of a disk that an image reads as raw, although it is something else.
+#[test]
+fn other_formats_that_an_image_needs_as_raw_are_noticed() {
+    let disk = disk(64 * KIB);
+    let flat = |lines: &str| descriptor("custom", lines).into_bytes();
+    let images: &[_] = &[(TOP, "Plain", "base")];
+    let bundle = Bundle { sectors: 8, storages: &[(0, 8, images)], top: None, shots: &[] }.xml().into_bytes();
+    let luks = [&b"LUKS\xba\xbe\0\x01"[..], &[0; 70_000]].concat();
+    let (gz, zip) = (gzip(&disk), zip_of("base", &disk));
+    // (what, the image, the file that it needs, the notice)
+    let rows: &[(&str, Vec<u8>, &[u8], Option<&str>)] = &[
+        ("gzip below", overlay("base", Some("raw")), &gz, Some("gzip")),
+        ("zip below", overlay("base", Some("raw")), &zip, Some("zip")),
+        ("a qcow2 below", overlay("base", Some("raw")), &small(), Some("qcow2")),
+        ("a fixed VHD below", overlay("base", Some("raw")), &fixed_vhd(&disk), Some("vpc")),
+        ("a protocol in place of a format", overlay("base", Some("file")), &gz, Some("gzip")),
+        ("a raw disk below", overlay("base", Some("raw")), &disk, None),
+        ("a disk that its guest encrypted", overlay("base", Some("raw")), &luks, None),
+        ("a qcow2 below, stated as such", overlay("base", Some("qcow2")), &small(), None),
+        ("a data file", with_data_file("base"), &small(), Some("qcow2")),
+        ("a raw data file", with_data_file("base"), &disk, None),
+        ("an extent", flat("RW 8 FLAT \"base\" 0\n"), &small(), Some("qcow2")),
+        ("a raw extent", flat("RW 8 FLAT \"base\" 0\n"), &disk, None),
+        ("an extent in the middle of the disk", flat("RW 2 ZERO\nRW 8 FLAT \"base\" 0\n"), &small(), None),
+        ("an extent in the middle of its file", flat("RW 8 FLAT \"base\" 1\n"), &small(), None),
+        ("an extent used twice", flat("RW 8 FLAT \"base\" 0\nRW 8 FLAT \"base\" 0\n"), &small(), Some("qcow2")),
+        ("the storage of a bundle", bundle, &small(), Some("qcow2")),
+    ];
+    for (what, image, needed, expected) in rows {
+        let case = Case { companions: vec![("base".to_owned(), needed.to_vec())], ..Case::new(image.clone()) };
+        let safety = case.info().unwrap_or_else(|error| panic!("{what}: {error}")).safety;
+        let found: Vec<_> = safety.into_iter().filter(|notice| notice.code == "packed-as-raw").collect();
+        let names: Vec<_> = named(&found).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, Vec::from_iter(expected.map(str::to_owned)), "{what}");
+        for notice in found {
+            assert_eq!(notice.fields.get("file"), Some(&Field::Text("base".to_owned())), "{what}");
+            assert!(notice.message.starts_with("'base': The file is "), "{what}: {}", notice.message);
         }
     }
 }

@@ -618,7 +618,7 @@ fn zeros_have_a_place_in_a_file() {
     let cases = [(zero(place, small::small()), 0), (zero(place, small::with_data_file("data.raw")), 1)];
     for (image, expected) in cases {
         let source = HeldSource::new(archive(&[member("a", b'0', &image)]));
-        let (reading, data) = (source.clone(), HeldSource::new(small::small_disk()));
+        let (reading, data) = (source.clone(), source.companion(small::small_disk()));
         let work = async move {
             let companions =
                 vec![Companion { source: data, name: "data.raw".to_owned(), stands_for: None, is_image: false }];

@@ -117,6 +117,9 @@ pub(crate) struct PackedMember {
     pub(crate) decode: Rc<Unpack>,
 }
 
+/// The code for data that needs random access, but can only be read in order.
+pub(crate) const NOT_IN_ORDER: &str = "not-in-order";
+
 /// Maximum length of the packed bytes, beyond the length of the start, from which the start of a member is read, in bytes.
 const HEAD_DATA: u64 = 256 << 10;
 

@@ -28,6 +28,9 @@ pub struct Reference {
     /// Whether the configuration of a machine makes it, not an image.
     #[serde(skip)]
     pub(crate) is_of_machine: bool,
+    /// Whether the disk begins with the first byte of the file: the image reads it as raw.
+    #[serde(skip)]
+    pub(crate) begins_disk: bool,
 }
 
 /// How a file is treated if the image that refers to it records no identity to check.
@@ -68,6 +71,7 @@ impl Reference {
             identity: None,
             unidentified: Unidentified::Accepted,
             is_of_machine: false,
+            begins_disk: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The files of an archive as a tar archive: for a disk in several files that must be read at any position, but are compressed.
 
-use crate::container::Member;
+use crate::container::{Member, NOT_IN_ORDER};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::stream::ByteStream;
@@ -104,7 +104,7 @@ impl AsTar {
     fn other_size(&self) -> Error {
         let name = shown(&self.members[self.next - 1].name);
         let message = format!("'{name}' does not have the size that the archive states; unpack the archive first");
-        Error::new(ErrorKind::Unsupported, message).coded("not-in-order").field("container", "zip")
+        Error::new(ErrorKind::Unsupported, message).coded(NOT_IN_ORDER).field("container", "zip")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Identifies a file by its first and last bytes, and the one name that decides; says why a file is read as a raw disk.
 
-use crate::container::{CONTAINERS, Container, EMPTY_FRAME, long_skippable};
+use crate::container::{CONTAINERS, Container, EMPTY_FRAME, NOT_IN_ORDER, long_skippable};
 use crate::disk::info::{ContainerInfo, Notice};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -250,27 +250,61 @@ impl RawReason {
             }
             Self::Despite(recognised) => {
                 let member = containers.last().and_then(|container| container.member.as_deref());
-                Some(packed_as_raw(&subject, recognised, is_raw_disk(member)))
+                let by = if is_raw_disk(member) { StatedBy::Name } else { StatedBy::Caller };
+                Some(packed_as_raw(&subject, recognised, by))
             }
         }
     }
 }
 
-/// The notice on `subject`, a file in another format than raw, which its name states with `is_named`, and otherwise the caller.
-fn packed_as_raw(subject: &str, recognised: Recognised, is_named: bool) -> Notice {
+/// Returns the notice on the file `source`, called `name`, which the image that needs it states to be a raw disk; `None` if a raw disk may
+/// look like it, as one that a guest has encrypted, or if the disk cannot be read from it. Fails with `source` or `internal`.
+pub(super) async fn needed_as_raw(source: &dyn Source, name: &str) -> Result<Option<Notice>> {
+    let file_type = match identify(source, None).await {
+        Err(error) if error.code == NOT_IN_ORDER => return Ok(None),
+        file_type => file_type?,
+    };
+    let recognised = match Recognised::of(file_type) {
+        Some(Recognised::Format(format)) if format.on_disks => None,
+        recognised => recognised,
+    };
+    Ok(recognised.map(|recognised| packed_as_raw("The file", recognised, StatedBy::Image).of_file(name)))
+}
+
+/// What states that a file is a raw disk.
+#[derive(Clone, Copy)]
+enum StatedBy {
+    Caller,
+    Name,
+    /// The image that needs the file.
+    Image,
+}
+
+/// The notice on `subject`, a file in another format than raw.
+fn packed_as_raw(subject: &str, recognised: Recognised, by: StatedBy) -> Notice {
     let (label, field, name) = match recognised {
         Recognised::Format(format) => (format.label, "format", format.name),
         Recognised::Container(name, label) => (label, "container", name),
     };
-    let by = if is_named { "its name" } else { "the stated format" };
-    let advice = match recognised {
-        _ if is_named => "; to read the disk in it, extract the file".to_owned(),
-        Recognised::Format(format) if format.is_supported() => {
+    let stated = match by {
+        StatedBy::Caller => "the stated format",
+        StatedBy::Name => "its name",
+        StatedBy::Image => "the image that needs it",
+    };
+    let advice = match (by, recognised) {
+        (StatedBy::Name, _) => "; to read the disk in it, extract the file".to_owned(),
+        (StatedBy::Caller, Recognised::Format(format)) if format.is_supported() => {
             format!("; to read the disk in it, state the format {}", format.name)
         }
-        Recognised::Format(_) => String::new(),
-        Recognised::Container(..) => "; to read its content, add unpack (--unpack), or state no format".to_owned(),
+        (StatedBy::Image, Recognised::Format(format)) if format.is_supported() => {
+            "; to read the disk in it, convert it to raw first".to_owned()
+        }
+        (_, Recognised::Format(_)) => String::new(),
+        (StatedBy::Caller, Recognised::Container(..)) => {
+            "; to read its content, add unpack (--unpack), or state no format".to_owned()
+        }
+        (StatedBy::Image, Recognised::Container(..)) => "; to read its content, unpack it first".to_owned(),
     };
-    let message = format!("{subject} is {label}, but its own bytes are read as a raw disk, as {by} says{advice}");
+    let message = format!("{subject} is {label}, but its own bytes are read as a raw disk, as {stated} says{advice}");
     Notice::new("packed-as-raw", message).field(field, name)
 }

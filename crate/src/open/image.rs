@@ -152,9 +152,10 @@ impl Image {
         for (above, layer) in self.chain.layers.iter().zip(&self.chain.layers[1..]) {
             let size = self.files[usize::from(layer.file.0)].size();
             let cut = layer.format.is_raw().then(|| safety::raw_cut(size, above.disk.virtual_size())).flatten();
-            let notices = safety::layer_notices(layer.disk.info()).chain(layer.notice.clone()).chain(cut);
+            let notices = safety::layer_notices(layer.disk.info()).chain(cut);
             info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
         }
+        info.safety.extend(self.chain.layers.iter().flat_map(|layer| layer.notices.clone()));
         info.safety.extend(safety::notices(&info, self.stored()));
         info.safety.extend(self.opened.top.reason.notice(&info.containers));
         info.safety.extend(self.blocks().and_then(|blocks| safety::trailer(blocks.trailer)));

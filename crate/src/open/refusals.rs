@@ -1,5 +1,6 @@
 //! The errors for files that are empty, in no known format, or read only in order.
 
+use crate::container::NOT_IN_ORDER;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, RAW, STATE_FORMAT, STATE_RAW, Sample, TEXT_FILE};
@@ -63,7 +64,7 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
 
 /// The error for something that needs random access, read in order out of `container`, or from a stream.
 pub(crate) fn not_read_in_order(message: String, container: Option<&str>) -> Error {
-    let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
+    let error = Error::new(ErrorKind::Unsupported, message).coded(NOT_IN_ORDER);
     match container {
         Some(container) => error.field("container", container),
         None => error,

@@ -92,8 +92,10 @@ export function englishNotices({ size, exactSize }: Units): Sentences {
       `Decompressing the file takes ${bytes(window, size)} of memory, in addition to the conversion.`,
     'ovf-capacity': ({ capacity, size: disk }) =>
       `The description of the virtual machine states ${bytes(capacity, size)} for this disk, which has ${bytes(disk, size)}: it may be the wrong one, or incomplete.`,
-    'packed-as-raw': ({ format, container }) =>
-      `Its content is ${name(format ?? container)}, but the file itself is read as a raw disk.`,
+    'packed-as-raw': ({ file, format, container }) => {
+      const content = file === undefined ? 'Its content' : `The content of ${name(file)}`;
+      return `${content} is ${name(format ?? container)}, but the file itself is read as a raw disk.`;
+    },
     'raw-disk-beside': ({ file }) => `${name(file)} in the same archive looks like a raw disk too, and is not read.`,
   };
 }

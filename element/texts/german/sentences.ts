@@ -336,8 +336,10 @@ export function germanNotices({ size, exactSize }: Units): Sentences {
         system === 'windows' ? 'braucht Windows vielleicht' : 'braucht Linux in seinem initramfs vielleicht';
       return `Um in ${name(place)} zu starten, ${needs} Treiber (${name(drivers)}). Decant fügt sie nicht hinzu.`;
     },
-    'packed-as-raw': ({ format, container }) =>
-      `Der Inhalt ist in einem anderen Format (${name(format ?? container)}), aber die Datei selbst wird als Platte gelesen.`,
+    'packed-as-raw': ({ file, format, container }) => {
+      const content = file === undefined ? 'Der Inhalt' : `Der Inhalt von ${name(file)}`;
+      return `${content} ist in einem anderen Format (${name(format ?? container)}), aber die Datei selbst wird als Platte gelesen.`;
+    },
     'parent-forced': ({ file, wanted, found }) =>
       `${name(file)} wird trotz falscher Kennung gelesen: Erwartet wird ${name(wanted)}, die Datei hat ${name(found)}.`,
     'parent-unchecked': ({ file, neededBy }) =>

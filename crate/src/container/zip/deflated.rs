@@ -3,6 +3,7 @@
 use super::end_record::WRAP;
 use super::{DAMAGED, NAME, of_file};
 use crate::compress::crc;
+use crate::container::NOT_IN_ORDER;
 use crate::container::inflation::Inflation;
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
@@ -119,7 +120,7 @@ impl AnyPosition {
                 "'{name}' is compressed in the zip archive, but must be read at any position; allow a temporary file to unpack the \
                  archive to (spool, --spool), extract it first, or use zip -0"
             );
-            let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
+            let error = Error::new(ErrorKind::Unsupported, message).coded(NOT_IN_ORDER);
             return Err(error.field("container", super::NAME));
         }
         // Reading beyond the end checks the data.

@@ -105,8 +105,9 @@ impl Parallels {
     /// Creates the disk of a bundle.
     fn described(source: Rc<dyn Source>, descriptor: DiskDescriptor) -> Self {
         let mut references = Vec::new();
-        let mut image = |ImageFile { name, is_plain }| {
-            references.push(Reference::new(Role::Extent, name, None));
+        let mut image = |ImageFile { name, is_plain }, start: u64| {
+            let begins_disk = is_plain && start == 0;
+            references.push(Reference { begins_disk, ..Reference::new(Role::Extent, name, None) });
             let content = if is_plain { Content::Plain } else { Content::Blocks(OnceCell::new()) };
             Image { file: Some(references.len() - 1), content }
         };
@@ -114,7 +115,7 @@ impl Parallels {
             .storages
             .into_iter()
             .map(|disk_descriptor::Storage { start, len, images }| {
-                let images = images.into_iter().map(&mut image).collect();
+                let images = images.into_iter().map(|file| image(file, start)).collect();
                 Storage { start, len, images }
             })
             .collect();

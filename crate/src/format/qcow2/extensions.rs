@@ -126,7 +126,8 @@ pub(super) fn references(
     match (header.has_data_file(), &extensions.data_file) {
         (false, _) => {}
         (true, Some(name)) if !name.is_empty() => {
-            references.push(Reference::by_qemu(Role::DataFile, name.clone(), Some("raw".to_owned()))?);
+            let file = Reference::by_qemu(Role::DataFile, name.clone(), Some("raw".to_owned()))?;
+            references.push(Reference { begins_disk: true, ..file });
         }
         (true, _) => return Err(Error::unsupported("an external data file whose name it does not tell")),
     }

@@ -100,11 +100,14 @@ pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<VmdkExtent>, Vec<Referen
     let mut references: Vec<Reference> = Vec::new();
     // By name.
     let mut known: Vec<(String, usize)> = Vec::new();
-    let mut place = |name: &String| match known.binary_search_by(|(known, _)| known.cmp(name)) {
-        Ok(found) => known[found].1,
+    let mut place = |name: &String, begins_disk: bool| match known.binary_search_by(|(known, _)| known.cmp(name)) {
+        Ok(found) => {
+            references[known[found].1].begins_disk |= begins_disk;
+            known[found].1
+        }
         Err(at) => {
             known.insert(at, (name.clone(), references.len()));
-            references.push(Reference::new(Role::Extent, name.clone(), None));
+            references.push(Reference { begins_disk, ..Reference::new(Role::Extent, name.clone(), None) });
             references.len() - 1
         }
     };
@@ -114,10 +117,10 @@ pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<VmdkExtent>, Vec<Referen
             (_, Store::Zero) => (ExtentContent::Zero, None),
             (Access::None, Store::Flat { file, .. } | Store::Sparse { file }) => (ExtentContent::NoAccess, Some(file)),
             (Access::Readable, Store::Flat { file, offset }) => {
-                (ExtentContent::Flat { file: place(&file), offset }, Some(file))
+                (ExtentContent::Flat { file: place(&file, start.0 == 0 && offset == 0), offset }, Some(file))
             }
             (Access::Readable, Store::Sparse { file }) => {
-                (ExtentContent::Sparse { file: place(&file), header: OnceCell::new() }, Some(file))
+                (ExtentContent::Sparse { file: place(&file, false), header: OnceCell::new() }, Some(file))
             }
         };
         VmdkExtent { start, len, content, type_name, file }

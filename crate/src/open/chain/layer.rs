@@ -26,8 +26,8 @@ pub(crate) struct Layer {
     pub(super) place: Option<Place>,
     /// The checksum that a container around a layer below states, which is not compared.
     pub(crate) stated_crc: Option<StatedCrc>,
-    /// The notice about how it was accepted as the layer below, if there is one.
-    pub(crate) notice: Option<Notice>,
+    /// The notices about how it was accepted as the layer below, and about its files that are read as raw.
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// A layer after opening, before its references are resolved.
@@ -37,7 +37,7 @@ pub(super) struct OpenedLayer {
     pub(super) guessed: bool,
     pub(super) place: Option<Place>,
     pub(super) stated_crc: Option<StatedCrc>,
-    pub(super) notice: Option<Notice>,
+    pub(super) notices: Vec<Notice>,
 }
 
 impl Layer {

@@ -26,7 +26,7 @@ use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::offsets::GuestRange;
 use crate::open::descent::{Checksum, InnerFile};
-use crate::open::identify::{FileType, RawReason, identify, identify_as_qemu};
+use crate::open::identify::{FileType, RawReason, identify, identify_as_qemu, needed_as_raw};
 use crate::open::refusals::{not_read_in_order, not_recognised};
 use crate::open::safety;
 use crate::open::split::split_file::SplitFile;
@@ -157,7 +157,7 @@ impl Chain {
             return Err(has_no_snapshots(format.name));
         }
         files[0] = disk.data_source(files[0].clone());
-        let layer = OpenedLayer { format, disk, guessed: false, place, stated_crc: None, notice: None };
+        let layer = OpenedLayer { format, disk, guessed: false, place, stated_crc: None, notices: Vec::new() };
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
@@ -206,9 +206,13 @@ impl Chain {
             None => ("", ""),
         };
         let check = ParentCheck { reference, child, child_format, is_forced: self.force_parent };
-        let notice = check.run(&*disk, &**file).await?;
+        let unchecked = check.run(&*disk, &**file).await?.map(|notice| notice.of_file(name));
+        let mut notices = Vec::from_iter(unchecked);
+        if format.is_raw() && !guessed {
+            notices.extend(needed_as_raw(&*self.tables.over(file.clone()), name).await?);
+        }
         *file = disk.data_source(file.clone());
-        Ok(OpenedLayer { format, disk, guessed, place, stated_crc, notice })
+        Ok(OpenedLayer { format, disk, guessed, place, stated_crc, notices })
     }
 
     /// Finds the layer below inside the archives around it, in the file `id`. Fails with `unsupported` if it is in a container that is
@@ -243,7 +247,7 @@ impl Chain {
         companions: &mut Candidates<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
-        let OpenedLayer { format, disk, guessed, place, stated_crc, notice } = layer;
+        let OpenedLayer { format, disk, guessed, place, stated_crc, mut notices } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
         // The name of this layer comes last.
@@ -272,6 +276,9 @@ impl Chain {
                 parts.push(None);
             } else {
                 let source = self.tables.over(files[usize::from(id.0)].clone());
+                if reference.begins_disk {
+                    notices.extend(needed_as_raw(&*source, companions.name(id)).await?);
+                }
                 parts.push(Some(PartFile { id, name: companions.name(id).into(), source }));
             }
         }
@@ -291,7 +298,7 @@ impl Chain {
             cipher,
             place,
             stated_crc,
-            notice,
+            notices,
         });
         Ok(below)
     }
