@@ -162,6 +162,19 @@ fn manifests_are_checked() {
         let forced = converted(&Case { check_manifest: Some(true), salvage: true, ..case });
         assert_eq!(forced.result.is_ok(), expected.is_none(), "{what}");
     }
+    // In a compressed file, if all of it was decoded to open it.
+    for (what, manifest, expected) in cases {
+        let packed = filter("gzip", &["-cn1"], &ova(&image, manifest));
+        let found = converted(&Case { in_place: true, ..Case::new(packed) });
+        let code = found.result.as_ref().err().map(|error| &*error.code);
+        assert_eq!(code, expected.map(|_| "manifest-mismatch"), "{what}");
+        assert!(found.notices.is_empty(), "{what}");
+    }
+    // Not if that decodes its blocks again.
+    let blocks = filter("xz", &["-c0", "--block-size=4096"], &ova(&image, &cases[0].1));
+    let found = converted(&Case { in_place: true, ..Case::new(blocks) });
+    assert!(found.result.is_ok());
+    assert_eq!(found.notices.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["manifest-unchecked"]);
     // Without a manifest there is no notice.
     let plain = archive(&[file("a.ovf", b"<xml/>"), file("disk.qcow2", &image)]);
     for check_manifest in [None, Some(true), Some(false)] {

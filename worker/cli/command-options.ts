@@ -222,7 +222,7 @@ export const OPENING = {
   forceParent: flag('force-parent', 'read a parent that does not have the identity that its child records'),
   checkManifest: flag(
     'check-manifest',
-    'check an OVA on a server against its manifest, even if that downloads the whole archive; local files are always checked',
+    'check an OVA against its manifest, even if that downloads or decompresses the whole archive; uncompressed local files are always checked',
     { commands: ['digest', 'convert'] },
   ),
 };

@@ -69,8 +69,8 @@ export interface CommonOpenOptions extends EngineOptions, AddressOptions {
   /**
    * Whether a conversion compares files with the manifest (`.mf`) of their OVA, or with one among the `companions`, before the output is
    * complete. A file that differs fails it as `corrupt` (`manifest-mismatch`). By default files of this system are compared, unless they
-   * are salvaged. If they are not compared, the result has the notice `manifest-unchecked`: for an archive on a server, comparing
-   * means reading all of it.
+   * are salvaged, or read in place from a compressed file in several blocks. If they are not compared, the result has the notice
+   * `manifest-unchecked`: comparing means reading all of the archive.
    */
   checkManifest?: boolean | undefined;
   /**

@@ -102,6 +102,11 @@ impl BlockSource {
         Rc::new(Self { file, units, size, trailer, cache, decoded: Cell::new(0), allowed: Cell::new(u64::MAX) })
     }
 
+    /// Whether all of the content is decoded at once, and kept.
+    pub(crate) fn is_one_block(&self) -> bool {
+        self.units.len() == 1
+    }
+
     /// Limits the reads of a conversion, until the result is dropped: they fail with the code `needs-spool` if they decode the content
     /// again and again.
     pub(crate) fn limited(self: &Rc<Self>) -> LimitedPasses {

@@ -328,7 +328,10 @@ impl<'a> Descent<'a> {
 
     /// The manifest of the innermost archive, if there is one.
     pub(super) fn manifest(&self, options: &OpenOptions) -> Option<Manifest> {
-        self.archive.as_ref().and_then(|found| Manifest::of_archive(found, options))
+        self.archive.as_ref().and_then(|found| {
+            let is_decoded = self.blocks.as_ref().is_some_and(|content| content.is_one_block());
+            Manifest::of_archive(found, is_decoded, options)
+        })
     }
 
     /// Whether the current stream is in an archive that is decoded in order.

@@ -30,10 +30,12 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Finds the manifest of the archive in which an image was `found`.
-    pub(super) fn of_archive(found: &Found, options: &OpenOptions) -> Option<Self> {
+    /// Finds the manifest of the archive in which an image was `found`. `is_decoded` states whether the archive is the content of a compressed
+    /// file that was decoded as a whole: checking it decodes nothing again.
+    pub(super) fn of_archive(found: &Found, is_decoded: bool, options: &OpenOptions) -> Option<Self> {
         let image = found.image.name.clone();
-        Self::of(found.members.clone(), vec![image], options.check_manifest, options.salvage)
+        let check = options.check_manifest.or((is_decoded && !options.salvage).then_some(true));
+        Self::of(found.members.clone(), vec![image], check, options.salvage)
     }
 
     /// Finds the manifest among `members`; the image uses those with the names `used`. `check` states whether files are
