@@ -320,6 +320,9 @@ fn files_beside_the_image() {
     let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; allow a temporary file to \
                 unpack the archive to (spool, --spool), extract it first, or use zip -0";
     assert!(code_of(&error) == "not-in-order" && error.message().ends_with(part), "{error}");
+    // What the image is, for those that do not unpack it.
+    assert_eq!(error.fields.get("format"), Some(&Field::Text("qcow2".to_owned())));
+    assert!(error.fields.get("containers").is_some());
     let over_raw = Entry::stored("top.qcow2", &overlay("base.raw", Some("raw")));
     let error = Case::new(zip(&[over_raw, Entry::deflated("base.raw", &large(&content()))])).bytes().unwrap_err();
     assert!(error.message().contains("'base.raw' is compressed"), "{error}");
@@ -332,6 +335,8 @@ fn files_beside_the_image() {
     let packed = Case { companions: vec![("base.qcow2".to_owned(), file)], ..Case::new(top) };
     let error = packed.bytes().unwrap_err();
     assert!(error.message().starts_with("In 'base.qcow2': In 'b.qcow2': 'b.qcow2' is compressed"), "{error}");
+    // The image itself is not in an archive.
+    assert_eq!(error.fields.get("format"), None);
 }
 
 /// The descriptor of a VMDK and its extents must be stored, unless the descriptor is alone.

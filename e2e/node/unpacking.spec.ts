@@ -87,6 +87,10 @@ for (const [script, details] of [
     'qemu-img convert -O vmdk -o subformat=twoGbMaxExtentFlat image d.vmdk && zip -q a.zip d*.vmdk && decant map --output=json a.zip | grep -c \'"data": true\'',
     FULL,
   ],
+  [
+    "qemu-img convert -O vmdk -o subformat=twoGbMaxExtentSparse image d.vmdk && zip -q a.zip d*.vmdk && decant info a.zip | grep -A 1 'format: vmdk' | grep -F \"zip ('d.vmdk')\"",
+    {},
+  ],
   ['(cat image; head -c 65M /dev/zero) | gzip -1 > a && decant info --output=json a | grep \'"packed": true\'', FULL],
 ] as const) {
   test(`the command unpacks: ${script}`, details, ({ folder }) => {

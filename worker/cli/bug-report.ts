@@ -91,7 +91,7 @@ export interface Subject {
   check?: CheckResult;
   /** The disks to choose from, if none was chosen. */
   disks?: readonly DiskMember[];
-  /** The fields of the error `needs-spool`, if the image must be unpacked. */
+  /** The fields of the error that says so, if the image must be unpacked. */
   packed?: Fields;
   failure?: DecantError;
 }

@@ -267,7 +267,7 @@ export async function disksText(
   ];
 }
 
-/** The parts of a packed file: `fields` of the error `needs-spool`. */
+/** The parts of a packed file: `fields` of the error that says so. */
 const packedParts = ({ format, containers = [], machine, size, ...fields }: Fields) => ({
   format: String(format),
   unpacked: typeof size === 'number' ? size : undefined,
@@ -276,7 +276,7 @@ const packedParts = ({ format, containers = [], machine, size, ...fields }: Fiel
   window: windowOf(fields),
 });
 
-/** Reports on a file that must be unpacked before its image can be read, by the fields of the error `needs-spool`. */
+/** Reports on a file that must be unpacked before its image can be read, by the fields of the error that says so. */
 export async function packedJson(fields: Fields, path: string, parts: readonly string[] = []): Promise<string[]> {
   const { format, containers, machine, unpacked, window } = packedParts(fields);
   const decant = { packed: true, machine, containers, unpackedSize: unpacked, window };

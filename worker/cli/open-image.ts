@@ -40,7 +40,7 @@ export type Opened =
   | { image: AnyImage }
   /** One of several disks must be chosen. */
   | { choice: Disks; refusal: DecantError }
-  /** It must be unpacked. The fields are those of the error `needs-spool`. */
+  /** It must be unpacked. The fields are those of the error `needs-spool`, or of `not-in-order` in a zip archive. */
   | { packed: Fields; refusal: DecantError };
 
 /** Opens the image: `disk` if it is one of several in an archive. */
@@ -64,20 +64,20 @@ export async function openAll(open: OpenDisk): Promise<Opened> {
   return open(1);
 }
 
-/** Whether `thrown` says that an image is read at any position, which only an unpacked file allows. */
-const needsSpool = (thrown: unknown): thrown is DecantError =>
-  thrown instanceof DecantError && thrown.code === 'needs-spool';
-
 /** Whether `thrown` says that the image, or the zip archive with the files of its disk, must be unpacked. */
 export const mustBeUnpacked = (thrown: unknown): thrown is DecantError =>
-  needsSpool(thrown) ||
-  (thrown instanceof DecantError && thrown.code === 'not-in-order' && thrown.fields.container === 'zip');
+  thrown instanceof DecantError &&
+  (thrown.code === 'needs-spool' || (thrown.code === 'not-in-order' && thrown.fields.container === 'zip'));
+
+/** Whether `thrown` says so, and what the image is. */
+const isDescribed = (thrown: unknown): thrown is DecantError =>
+  mustBeUnpacked(thrown) && thrown.fields.format !== undefined;
 
 /** Opens `input`. `isPacked` decides which errors say that it must be unpacked. */
 async function opened(
   input: Input,
   options: OpenOptions,
-  isPacked: (thrown: unknown) => boolean = needsSpool,
+  isPacked: (thrown: unknown) => boolean = isDescribed,
 ): Promise<Opened> {
   try {
     return { image: await open(input, options) };

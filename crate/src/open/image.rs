@@ -2,6 +2,7 @@
 
 use crate::container::StatedCrc;
 use crate::container::block_source::BlockSource;
+use crate::container::NOT_IN_ORDER;
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
@@ -20,6 +21,7 @@ use crate::open::descent::Checksum;
 use crate::open::manifest::{Manifest, is_manifest};
 use crate::open::safety;
 use crate::open::split::split_file::{SplitFile, explained};
+use crate::open::streamed_image::fields_of;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -72,7 +74,14 @@ impl Image {
         let mut files: Vec<_> = std::iter::once(source).chain(companions).collect();
         let given = files.len();
         files.extend(top.beside.iter().map(|member| member.source.clone()));
-        let chain = Chain::open(&mut files, top, options).await?;
+        let (format, containers) = (top.format.name, opened.top.containers.iter());
+        let chain = Chain::open(&mut files, top, options).await.map_err(|error| match &*error.code {
+            NOT_IN_ORDER if opened.top.containers.is_empty() => error,
+            NOT_IN_ORDER => {
+                error.field("format", format).field("containers", Vec::from_iter(containers.map(fields_of)))
+            }
+            _ => error,
+        })?;
         let files_used = || chain.layers.iter().flat_map(Layer::files).map(|(id, _)| usize::from(id.0));
         let manifest = match manifest {
             Some(manifest) => {

@@ -216,7 +216,8 @@ pub(super) fn nothing_to_unpack() -> Error {
     Error::new(ErrorKind::Usage, message).coded("nothing-to-unpack")
 }
 
-fn fields_of(container: &ContainerInfo) -> Fields {
+/// Describes `container` in an error.
+pub(super) fn fields_of(container: &ContainerInfo) -> Fields {
     let mut fields = Fields::default();
     fields.set("name", container.name.into());
     if let Some(member) = &container.member {
