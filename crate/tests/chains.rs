@@ -300,6 +300,22 @@ fn missing_files_are_reported_in_advance() {
 }
 
 #[test]
+fn a_missing_file_that_is_there_packed() {
+    // (companion, the advice)
+    for (given, advice) in [
+        ("base.vmdk.gz", "is missing; unpack 'base.vmdk.gz' first, and pass its content"),
+        ("Base.VMDK.zip", "is missing; unpack 'Base.VMDK.zip' first, and pass its content"),
+        ("base.gz", "is missing; pass it"),
+        ("base.vmdk.old", "is missing; pass it"),
+    ] {
+        let companions = vec![(given.to_owned(), vec![1; 10])];
+        let error = Case { companions, ..Case::new(overlay("/x/base.vmdk", Some("vmdk"))) }.bytes().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::MissingFile, "{given}");
+        assert!(error.message().contains(advice), "{given}: {error}");
+    }
+}
+
+#[test]
 fn ranges_covered_by_an_upper_layer_cost_nothing_below() {
     let folder = tempfile::tempdir().unwrap();
     let (base, top) = (folder.path().join("base.qcow2"), folder.path().join("top.qcow2"));

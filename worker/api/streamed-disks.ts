@@ -3,7 +3,7 @@
 
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
-import type { Notice, Phase } from '../public/types.js';
+import type { DiskMember, HeaderInfo, Notice, Phase } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
@@ -19,23 +19,25 @@ const USUAL_UNIT = 4096;
  * conversion fails if that is wrong. Otherwise reads the disk, with progress in the phase `measuring`, and fails as that does.
  */
 export async function sizeOfDisk(conversion: ConversionContext, options: CancellableOptions): Promise<number> {
-  const size = await sizeByContainer(conversion, options.signal);
-  const isCertain = size !== undefined && size > 0 && size % USUAL_UNIT === 0 && Number.isSafeInteger(size);
-  return isCertain ? size : measured(conversion, options);
+  const { sessions, info } = conversion;
+  const isInArchive = info.containers.some(({ member }) => member !== undefined);
+  const size = isInArchive
+    ? sizeInArchive(info, sessions.opened.members)
+    : certain(await sessions.statedSize(options.signal));
+  return size ?? measured(conversion, options);
 }
 
-async function sizeByContainer(
-  { sessions, info: { containers } }: ConversionContext,
-  signal: AbortSignal,
-): Promise<number | undefined> {
+/** Returns the size in bytes that the only archive around a streamed disk states for it: for one of its `members`; undefined if none does. */
+export function sizeInArchive({ containers }: HeaderInfo, members: readonly DiskMember[]): number | undefined {
   const [archive, ...others] = containers.filter(({ member }) => member !== undefined);
-  if (archive) {
-    // A compressed file in the archive has another size.
-    const isInside = archive === containers.at(-1) && others.length === 0;
-    return isInside ? sessions.opened.members.find(({ name }) => name === archive.member)?.size : undefined;
-  }
-  return sessions.statedSize(signal);
+  // A compressed file in the archive has another size.
+  if (!archive || archive !== containers.at(-1) || others.length > 0) return undefined;
+  return certain(members.find(({ name }) => name === archive.member)?.size);
 }
+
+/** Returns `size` if it can only be that of the disk. */
+const certain = (size: number | undefined): number | undefined =>
+  size !== undefined && size > 0 && size % USUAL_UNIT === 0 && Number.isSafeInteger(size) ? size : undefined;
 
 async function measured(conversion: ConversionContext, options: CancellableOptions): Promise<number> {
   const { signal, memory } = options;

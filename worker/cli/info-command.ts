@@ -1,8 +1,10 @@
 // `decant info`.
 
+import { sizeInArchive } from '../api/disk-size.js';
 import { toDecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import type { AnyImage } from '../node.js';
+import type { AnyInfo } from '../public/types.js';
 import type { CommandOf, OpenArguments } from './arguments.js';
 import { bugReport, packageVersion, type Subject } from './bug-report.js';
 import { disksJson, disksText, infoJson, infoText, nestedLines, packedJson, packedText } from './info-report.js';
@@ -65,6 +67,12 @@ async function unlock(image: AnyImage, { passwordFiles }: OpenArguments, { signa
   if (!image.streamed && passwordFiles.length > 0) await image.unlock({ signal });
 }
 
+/** What the image is, with the size of a streamed disk that its archive states. */
+function described({ info, streamed, disks }: AnyImage): AnyInfo {
+  const virtualSize = streamed ? sizeInArchive(info, disks) : undefined;
+  return virtualSize === undefined ? info : { ...info, virtualSize };
+}
+
 async function lines({ image: path, json, opening }: CommandOf<'info'>, context: RunContext): Promise<string[]> {
   const open = await context.opener(path, opening);
   const opened = await open(opening.disk);
@@ -74,7 +82,7 @@ async function lines({ image: path, json, opening }: CommandOf<'info'>, context:
   const { image } = opened;
   try {
     await unlock(image, opening, context);
-    return await (json ? infoJson : infoText)(image.info, shown, parts);
+    return await (json ? infoJson : infoText)(described(image), shown, parts);
   } finally {
     await image.close();
   }

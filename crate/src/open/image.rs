@@ -2,13 +2,13 @@
 
 use crate::container::StatedCrc;
 use crate::container::block_source::BlockSource;
-use crate::container::NOT_IN_ORDER;
+use crate::container::{CONTAINERS, NOT_IN_ORDER};
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
 use crate::disk::file_check::{CheckProgress, FileCheck};
 use crate::disk::info::{Info, MemberInfo, Need, Notice};
-use crate::disk::reference::Role;
+use crate::disk::reference::{Role, base_name};
 use crate::disk::sector_sizes::SectorSizes;
 use crate::error::place::Place;
 use crate::error::shown::shown;
@@ -22,6 +22,7 @@ use crate::open::manifest::{Manifest, is_manifest};
 use crate::open::safety;
 use crate::open::split::split_file::{SplitFile, explained};
 use crate::open::streamed_image::fields_of;
+use decant_text::folded;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -284,17 +285,20 @@ impl Image {
     fn require(&self, counts: impl Fn(&Need) -> bool) -> Result<()> {
         match self.needs().into_iter().find(counts) {
             None => Ok(()),
-            Some(Need::MissingFile { role, name, of, .. }) => Err(Error::new(
-                ErrorKind::MissingFile,
-                format!(
-                    "'{}', the {role} of '{}', is missing; pass it together with the image",
+            Some(Need::MissingFile { role, name, file_name, of }) => {
+                let packed = self.chain.unused.iter().find(|unused| is_packed(&file_name, unused));
+                let advice = match packed {
+                    Some(packed) => format!("unpack '{}' first, and pass its content", shown(packed)),
+                    None => "pass it".to_owned(),
+                };
+                let message = format!(
+                    "'{}', the {role} of '{}', is missing; {advice} together with the image",
                     shown(&name),
                     shown(&of)
-                ),
-            )
-            .field("file", &*name)
-            .field("role", &*role.to_string())
-            .field("neededBy", &*of)),
+                );
+                let error = Error::new(ErrorKind::MissingFile, message).field("file", &*name);
+                Err(error.field("role", &*role.to_string()).field("neededBy", &*of))
+            }
             Some(Need::Password { of }) => {
                 let message = format!("'{}' is encrypted; give its password", shown(&of));
                 Err(Error::new(ErrorKind::Password, message).coded("password-needed").field("layer", &*of))
@@ -374,4 +378,10 @@ impl Image {
         self.keys.replace(keys);
         Ok(())
     }
+}
+
+/// Whether `other` has the name of `file` with the extension of a container.
+fn is_packed(file: &str, other: &str) -> bool {
+    let mut extensions = CONTAINERS.iter().flat_map(|container| container.extensions);
+    extensions.any(|extension| folded(base_name(other)) == folded(&format!("{file}{extension}")))
 }
