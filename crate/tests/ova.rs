@@ -528,7 +528,7 @@ fn disks_that_are_links() {
     ];
     for (what, members, is_there) in rows {
         for descriptor in [descriptor(&[("d", "")]), descriptor(&[("d", ""), ("data/a.bin", "")])] {
-            let all = [&[file("a.ovf", &descriptor)][..], &members, &[data.clone()]].concat();
+            let all = [&[file("a.ovf", &descriptor)][..], &members, std::slice::from_ref(&data)].concat();
             // A disk that two entries name is one.
             match Case::new(archive(&all)).info() {
                 Ok(info) => {

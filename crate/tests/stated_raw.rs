@@ -137,7 +137,8 @@ fn other_formats_that_an_image_needs_as_raw_are_noticed() {
     let luks = [&b"LUKS\xba\xbe\0\x01"[..], &[0; 70_000]].concat();
     let (gz, zip) = (gzip(&disk), zip_of("base", &disk));
     // (what, the image, the file that it needs, the notice)
-    let rows: &[(&str, Vec<u8>, &[u8], Option<&str>)] = &[
+    type Row<'a> = (&'a str, Vec<u8>, &'a [u8], Option<&'a str>);
+    let rows: &[Row<'_>] = &[
         ("gzip below", overlay("base", Some("raw")), &gz, Some("gzip")),
         ("zip below", overlay("base", Some("raw")), &zip, Some("zip")),
         ("a qcow2 below", overlay("base", Some("raw")), &small(), Some("qcow2")),

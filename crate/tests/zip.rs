@@ -603,12 +603,6 @@ fn checksums_of_further_stored_files() {
         ("a plain companion", top(), beside(small()), &[]),
         ("a layer beside", zip(&[Entry::stored("top.qcow2", &top()), base()]), vec![], &["top.qcow2", "base.qcow2"]),
         ("an extent", zip(&[Entry::stored("disk.vmdk", flat), extent]), vec![], &["disk.vmdk", "disk-flat.vmdk"]),
-        (
-            "compressed ones, whose checksums are compared",
-            zip(&[Entry::deflated("top.qcow2", &top()), Entry::deflated("base.qcow2", &small())]),
-            vec![],
-            &[],
-        ),
     ];
     for (what, image, companions, expected) in rows {
         let converted =

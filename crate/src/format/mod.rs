@@ -301,14 +301,16 @@ pub(crate) enum Content {
     Other,
 }
 
+/// Finds the intact footer at the end of these bytes, the last ones of a file of this size. Returns its length and the size of the
+/// disk, in bytes: more than there is before the footer if the file lacks some.
+type FindFooter = fn(&[u8], u64) -> Option<(usize, u64)>;
+
 /// The footer of a raw disk in another format.
 #[derive(Clone, Copy)]
 pub(crate) struct DiskFooter {
     /// The name for people of a disk with the footer, with an article.
     pub(crate) label: &'static str,
-    /// Finds the intact footer at the end of these bytes, the last ones of a file of this size. Returns its length and the size
-    /// of the disk, in bytes: more than there is before the footer if the file lacks some.
-    pub(crate) find: fn(&[u8], u64) -> Option<(usize, u64)>,
+    pub(crate) find: FindFooter,
     /// The code of the notice for a raw disk that turns out to have this footer.
     pub(crate) notice: &'static str,
     /// The code of the error if the disk before the footer has another size.

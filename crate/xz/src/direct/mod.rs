@@ -84,11 +84,7 @@ impl StreamDecoder for XzDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         let step = Buffers::step(input, output, |buffers| {
             self.run(buffers)?;
-            Ok(match self.part {
-                Part::Divided => true,
-                Part::Padding => true,
-                _ => false,
-            })
+            Ok(matches!(self.part, Part::Divided | Part::Padding))
         });
         Step { window: self.window, ..step }
     }
