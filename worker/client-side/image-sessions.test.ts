@@ -141,11 +141,12 @@ describe('a session that has died', () => {
 test('what the image tells is not lost to an operation that ignores its cancel', async () => {
   const sessions = await open();
   const { signal } = new AbortController();
-  const [abort, never] = [new AbortController(), new Promise<never>(() => {})];
+  const abort = new AbortController();
   let tell = (_: unknown) => {};
   workers.methods.output = () => new Promise((resolve) => (tell = resolve));
   const session = await sessions.acquireLocked(signal);
-  const ignoring = failure(session.run(abort.signal, () => never));
+  workers.methods.statedSize = () => new Promise(() => {});
+  const ignoring = failure(session.run(abort.signal, (operation) => session.client.call('statedSize', operation, 1)));
   const output = sessions.output('raw', {}, signal);
   abort.abort();
   // It accepts no new operations, and waits for the output.
@@ -156,5 +157,5 @@ test('what the image tells is not lost to an operation that ignores its cancel',
   expect(workers.log).toEqual(['terminate workers']);
   await session.release();
   await sessions.close();
-  void ignoring;
+  expect(await ignoring).toMatchObject({ kind: 'cancelled' });
 });

@@ -37,7 +37,11 @@ function make(folder: string, exists: boolean): string {
 async function prepare(path: OutputPath, existing = false): Promise<void> {
   const target = new PathTarget(path, [], { existing });
   const sizes = { virtualSize: SIZE, outputSize: SIZE };
-  await target.prepare(sizes, new AbortController().signal).finally(() => target.discard(new Error() as never, false));
+  try {
+    await target.prepare(sizes, new AbortController().signal);
+  } finally {
+    await target.discard(new Error() as never, false);
+  }
 }
 
 describe('refused before anything is written:', () => {
