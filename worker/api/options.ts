@@ -212,7 +212,8 @@ export function settleFormatOptions({
   formatOptions = {},
 }: Pick<FormatChoice, 'formatOptions'>): Record<string, string> {
   checkObject('formatOptions', formatOptions);
-  if (Symbol.iterator in formatOptions) throw new DecantError('usage', "'formatOptions' must be a plain object");
+  if (orUsageError("'formatOptions'", () => Symbol.iterator in formatOptions))
+    throw new DecantError('usage', "'formatOptions' must be a plain object");
   // Without a prototype: `__proto__` is a name like any other.
   const texts: Record<string, string> = Object.create(null);
   for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries<unknown>(formatOptions))) {

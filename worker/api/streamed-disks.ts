@@ -3,16 +3,14 @@
 
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
-import type { DiskMember, HeaderInfo, Notice, Phase } from '../public/types.js';
+import type { Notice, Phase } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
 import type { ConversionContext } from './conversion-disks.js';
 import { convertInto } from './conversion-run.js';
 import type { CancellableOptions } from './options.js';
+import { certainSize, sizeInArchive } from './stated-size.js';
 import { OTHERWISE, UnpackedFile } from './unpacking.js';
 import { asPhase } from './whole-progress.js';
-
-/** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
-const USUAL_UNIT = 4096;
 
 /**
  * Resolves to the size of the streamed disk of `conversion` in bytes, without reading the disk if its container states the size. The
@@ -23,21 +21,9 @@ export async function sizeOfDisk(conversion: ConversionContext, options: Cancell
   const isInArchive = info.containers.some(({ member }) => member !== undefined);
   const size = isInArchive
     ? sizeInArchive(info, sessions.opened.members)
-    : certain(await sessions.statedSize(options.signal));
+    : certainSize(await sessions.statedSize(options.signal));
   return size ?? measured(conversion, options);
 }
-
-/** Returns the size in bytes that the only archive around a streamed disk states for it: for one of its `members`; undefined if none does. */
-export function sizeInArchive({ containers }: HeaderInfo, members: readonly DiskMember[]): number | undefined {
-  const [archive, ...others] = containers.filter(({ member }) => member !== undefined);
-  // A compressed file in the archive has another size.
-  if (!archive || archive !== containers.at(-1) || others.length > 0) return undefined;
-  return certain(members.find(({ name }) => name === archive.member)?.size);
-}
-
-/** Returns `size` if it can only be that of the disk. */
-const certain = (size: number | undefined): number | undefined =>
-  size !== undefined && size > 0 && size % USUAL_UNIT === 0 && Number.isSafeInteger(size) ? size : undefined;
 
 async function measured(conversion: ConversionContext, options: CancellableOptions): Promise<number> {
   const { signal, memory } = options;

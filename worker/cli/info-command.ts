@@ -1,6 +1,6 @@
 // `decant info`.
 
-import { sizeInArchive } from '../api/streamed-disks.js';
+import { sizeInArchive } from '../api/stated-size.js';
 import { toDecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import type { AnyImage } from '../node.js';
