@@ -402,11 +402,12 @@ function convertArguments(found: Parsed): ConvertArguments {
     throw usage('--digest does not work with --resume, since a resumed conversion does not read the whole disk');
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');
   const [stated, named] = [optionList(lists), definedOf({ cpus, memory, firmware, os })];
-  const twice = [...Object.keys(named), ...(values.compress ? [COMPRESS] : [])].find((name) =>
-    Object.hasOwn(stated, name),
+  const other = Object.entries({ ...named, ...(values.compress && { [COMPRESS]: 'on' }) }).find(
+    ([name, value]) => (stated[name] ?? value) !== value,
   );
-  if (twice !== undefined) {
-    throw usage(`${twice === COMPRESS ? '-c' : `--${twice}`} and -o ${twice} state one option; omit one of them`);
+  if (other) {
+    const [name] = other;
+    throw usage(`${name === COMPRESS ? '-c' : `--${name}`} and -o ${name} state one option; omit one of them`);
   }
   const {
     format,
