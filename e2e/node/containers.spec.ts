@@ -283,7 +283,7 @@ for (const [script, details] of [
 for (const [script, status, sentence, details] of [
   ['cat disk | decant convert - new', 1, 'state the format raw', {}],
   ['gzip -1c disk | decant map -', 1, 'cannot be mapped', FULL],
-  ['gzip -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
+  ['gzip -1c disk | head -c -100 | decant convert - new', 1, 'truncated', {}],
   ['decant convert - new < /dev/null', 1, 'empty', FULL],
   ['cp disk same; decant convert -f raw - - < same >> same', 2, 'an input of the command', {}],
   [
@@ -308,10 +308,10 @@ for (const [script, status, sentence, details] of [
   ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
   ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", FULL],
-  ['xz -0c disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
-  ['zstd -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
-  ['bzip2 -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
-  ['lz4 -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', FULL],
+  ['xz -0c disk | head -c -100 | decant convert - new', 1, 'truncated', FULL],
+  ['zstd -qc disk | head -c -100 | decant convert - new', 1, 'truncated', FULL],
+  ['bzip2 -1c disk | head -c -100 | decant convert - new', 1, 'truncated', FULL],
+  ['lz4 -qc disk | head -c -100 | decant convert - new', 1, 'truncated', FULL],
   [
     'gzip -1c disk | decant convert --salvage - new',
     1,
