@@ -207,11 +207,7 @@ for (const [args, status, part] of [
   [[...VHD, 'HUGE', 'out'], 1, 'A VHD holds at most 2040 GiB'],
   [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
   [['-c', '-o', 'compress=no', 'KINDS', 'out.qcow2'], 2, '-c and -o compress state one option; omit one of them'],
-  [
-    ['--cpus', '4', '-o', 'cpus=2', 'KINDS', 'out.ova'],
-    2,
-    '--cpus and -o cpus state one option; omit one of them',
-  ],
+  [['--cpus', '4', '-o', 'cpus=2', 'KINDS', 'out.ova'], 2, '--cpus and -o cpus state one option; omit one of them'],
   [['-o', 'compress=maybe', 'KINDS', 'out.qcow2'], 2, "'maybe' is not a valid compress of the output format qcow2"],
   [['-o', '__proto__=x', 'KINDS', 'out.qcow2'], 2, "has no option '__proto__'"],
 ] as [string[], number, string][]) {
