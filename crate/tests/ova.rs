@@ -542,7 +542,7 @@ fn disks_that_are_links() {
             }
         }
     }
-    // A link is no other disk, and no other file.
+    // A link adds neither a disk nor a file.
     let links = [file("a", &raw), link("b", b'1', "a"), link("x/b.vmdk", b'2', "../a")];
     assert!(Case::new(archive(&links)).bytes().unwrap().starts_with(&raw));
     // The name of the file, and not that of a link elsewhere, is the last part of a path.

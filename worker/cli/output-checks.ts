@@ -97,6 +97,7 @@ const name = (path: string, standard: string): string => (path === '-' ? standar
  * perhaps through a link.
  */
 export async function requireBmap(bmap: string, output: string): Promise<void> {
+  // The checks below report a path that cannot be read.
   if (await lstat(bmap).catch(() => undefined)) throw fileExists(bmap);
   const failed = (thrown: unknown) => fileError(thrown, 'target', `write '${bmap}'`);
   const { folder, name } = await resolvePath(bmap).catch((thrown) => {

@@ -25,7 +25,7 @@ pub(crate) enum FileType {
     Unknown,
 }
 
-/// How often a file is read after skippable frames, of zstd or lz4, that are longer than what was read before.
+/// How many times a file is read again, behind skippable frames of zstd or lz4 that end beyond what was read.
 const MOST_SKIPPED: usize = 64;
 
 /// The file name that Google Compute Engine requires for a disk.

@@ -1,4 +1,4 @@
-//! Damage to qcow2 images, and what is found.
+//! Damaged qcow2 images, and what a check must find in each.
 
 use super::Found;
 use super::qcow2::{COPIED, Qcow2};

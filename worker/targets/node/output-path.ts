@@ -38,6 +38,7 @@ export class OutputPath {
 
   /** Resolves to this path when its start is recorded. */
   async recorded(): Promise<this> {
+    // `locate` reports the failure.
     await this.#atStart.catch(() => {});
     return this;
   }
