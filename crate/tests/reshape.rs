@@ -57,7 +57,8 @@ impl Disk {
             (48, self.sectors() - len - 2),
             (56, 0x1234_5678),
             (72, table),
-            (80, self.entries | self.entry << 32),
+            (80, self.entries),
+            (84, self.entry),
         ] {
             put(&mut header, at, &(value as u64).to_le_bytes());
         }

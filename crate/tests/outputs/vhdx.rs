@@ -181,7 +181,7 @@ fn items(region: &[u8]) -> Result<(Found, bool), &'static str> {
     let sectors = [u32_at(logical, 0), u32_at(physical, 0)];
     require(sectors.iter().all(|sector| [512, 4096].contains(sector)), "the sizes of sectors")?;
     let size = u64_at(size, 0);
-    require(size > 0 && size <= MIB * MIB * 64 && size.is_multiple_of(sectors[0] as usize), "the size of the disk")?;
+    require(size > 0 && size as u64 <= 64 << 40 && size.is_multiple_of(sectors[0] as usize), "the size of the disk")?;
     require(!is_zero(id), "the identifier of the disk")?;
     let (id, disk) = (id.to_vec(), Vec::new());
     Ok((Found { size, block_size, sectors, is_fixed: flags & 1 != 0, id, disk }, flags & 2 != 0))

@@ -212,7 +212,7 @@ mod tests {
         for size in sizes.chain(small) {
             let zeros = vec![0; size];
             assert_eq!(digest(&zeros, &[]), by_fsverity(&zeros), "{size} zeros");
-            let bytes: Vec<_> = (0..size).map(|at| (at * at / 7 + at / 4096) as u8).collect();
+            let bytes: Vec<_> = (0..size as u64).map(|at| (at * at / 7 + at / 4096) as u8).collect();
             assert_eq!(digest(&bytes, &[(0, size)]), by_fsverity(&bytes), "{size} bytes");
             // Zeros as data, and as holes at the start, in the middle and at the end.
             let mut sparse = zeros;
