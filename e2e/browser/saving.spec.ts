@@ -231,7 +231,7 @@ test.describe('where nothing can stream', () => {
     async ({ page }, testInfo) => {
       const image = large(testInfo.outputPath('large.qcow2'));
       await choose(page, image);
-      await expect(page.getByText('it cannot be downloaded')).toBeVisible({ timeout: 20_000 });
+      await expect(page.getByText('it cannot be downloaded').first()).toBeVisible({ timeout: 20_000 });
       await page.getByLabel('Output format').selectOption('raw.gz');
       await expect(page.getByText('Whether the result fits is known at the end.')).toBeVisible();
       await look(page, testInfo, 'unknown-size');
@@ -243,7 +243,7 @@ test.describe('where nothing can stream', () => {
       await page.getByRole('button', { name: 'Convert another image' }).click();
       await choose(page, image);
       await page.getByLabel('Output format').selectOption('raw');
-      await expect(page.getByText('it cannot be downloaded')).toBeVisible({ timeout: 20_000 });
+      await expect(page.getByText('it cannot be downloaded').first()).toBeVisible({ timeout: 20_000 });
       await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
     },
   );
