@@ -1,13 +1,14 @@
 //! Comparisons of disks: the same bytes in any two formats, exact differences, and agreement with `qemu-img compare`.
 
 use crate::common::random::Random;
+use crate::common::zip::{Entry, Zip};
 use crate::common::*;
 use decant::convert::{Cancel, Compared, ComparedDisk, Comparing, ComparisonEvents, compare};
 use decant::io::source::FileId;
 use decant::native::Inline;
 use decant::offsets::{GuestRange, HostOffset};
 use decant::open::chain::Companion;
-use decant::{Image, OpenOptions, Result, Source};
+use decant::{Image, Input, OpenOptions, Result, Source};
 use futures_executor::block_on;
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
@@ -54,7 +55,10 @@ fn opened(path: &Path, base: Option<(&Path, Rc<Counted>)>) -> Image {
     };
     let options =
         OpenOptions { format, companions: base.map(companion).into_iter().collect(), ..OpenOptions::default() };
-    block_on(Image::open(file(path), &options)).unwrap()
+    match block_on(open(Input::File(file(path)), &options)).unwrap() {
+        Opened::Image(image) => image,
+        _ => panic!("{} is no image", path.display()),
+    }
 }
 
 #[derive(Default)]
@@ -198,6 +202,25 @@ fn qemu_says(one: &Path, other: &Path, is_strict: bool) -> (i32, Option<u64>) {
     let said = String::from_utf8(output.stdout).unwrap();
     let offset = said.split(|letter: char| !letter.is_ascii_digit()).find_map(|word| word.parse().ok());
     (output.status.code().unwrap(), offset)
+}
+
+/// Data in two windows of the comparison: what is true of the whole image is said once, and of the image that it is about.
+#[test]
+fn notices_of_each_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut disk = vec![0; 200 << 20];
+    for at in [0, 150 << 20] {
+        disk[at..at + 4096].fill(7);
+    }
+    let raw = written(folder.path(), "disk.raw", &disk);
+    let zlib = image(&raw, "qcow2", &["-c"]);
+    let entry = Entry::stored("disk.qcow2", &std::fs::read(&zlib).unwrap());
+    let archive = written(folder.path(), "disk.zip", &Zip::default().made_of(&[entry]).0);
+    for (one, other, expected) in [(&zlib, &raw, [0, 0]), (&archive, &raw, [1, 0]), (&zlib, &archive, [0, 1])] {
+        let (compared, _) = compared(one, other);
+        assert!(compared.notices.iter().flatten().all(|notice| notice.code == "checksum-unchecked"));
+        assert_eq!(compared.notices.map(|notices| notices.len()), expected);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import * as decant from '../../dist/node.js';
@@ -112,6 +112,28 @@ test('a streamed image is compared with spool, and stays as it was', async ({ fo
     }),
   );
   expect(readdirSync(spool)).toEqual([]);
+});
+
+test('notices of images that are read in place name the image', ({ folder }) => {
+  const [dirty, archive] = ['dirty.qcow2', 'stored.zip'].map((name) => join(folder, name)) as [string, string];
+  qemuImg('create', '-q', '-f', 'qcow2', dirty, '1M');
+  const header = readFileSync(dirty);
+  // The incompatible feature "dirty".
+  header[72 + 7] = 1;
+  writeFileSync(dirty, header);
+  run('7zz', ['a', '-tzip', '-mx=0', archive, pair('qcow2')]);
+  const unclean = 'The image was not closed properly; the guest may want to check its file systems';
+  const unchecked = `'${basename(pair('qcow2'))}' was not compared with the checksum in the zip archive`;
+  const twice = command('compare', dirty, dirty);
+  expect(twice).toEqual({
+    ...SAME,
+    stderr: [1, 2].map((at) => `decant: note: 'dirty.qcow2', disk ${at} of 2: ${unclean}\n`).join(''),
+  });
+  const archived = command('compare', pair('qcow2'), archive);
+  expect(archived).toMatchObject({ status: 0, stdout: SAME.stdout });
+  expect(archived.stderr).toContain(unchecked);
+  expect(archived.stderr.match(/, disk 2 of 2: /g)).toHaveLength(1);
+  expect(command('compare', '-q', dirty, dirty)).toEqual({ ...SAME, stdout: '' });
 });
 
 test('damage is an error that names the image, or lost ranges with --salvage', () => {

@@ -6,8 +6,9 @@ import { withListener } from '../errors/signals.js';
 import type { ComparisonDone, CrateCompared } from '../messages/coordinator.js';
 import type { CompareOptions, CompareResult, DiskRange, Notice, Progress } from '../public/types.js';
 import { loadStreamedDisks } from './conversion.js';
-import { type ConversionContext, noticeOf, ofDisk } from './conversion-disks.js';
+import { type ConversionContext, noticeOf, ofDisk, unnoticedIn } from './conversion-disks.js';
 import { withDiskWorkers } from './disk-workers.js';
+import { isOfDisk } from './notice-rules.js';
 import { settleMemory } from './options.js';
 import { type ProgressListener, Runs } from './whole-progress.js';
 
@@ -24,7 +25,6 @@ export async function compareImages(
   return withListener(options.signal, onProgress, (signal, progress) => {
     const runs = new Runs(progress);
     const images = [one, other];
-    const notices: Notice[] = [];
     /** Calls `work` with image number `at`, which can be read at any position: with its stored disk, if it is streamed. */
     const withDisk = async <T>(at: number, work: (disk: ConversionContext) => Promise<T>): Promise<T> => {
       const image = images[at]!;
@@ -33,7 +33,6 @@ export async function compareImages(
       const left = 1 + images.slice(at + 1).filter(isStored).length;
       const storing = storedDisk(image, { signal, spool, onProgress: runs.next(left) }, 'unpacking');
       const stored = await ofDisk({ ...one, more: [other] }, at, storing);
-      notices.push(...stored.notices.map((notice) => noticeOf(images, at, notice)));
       try {
         return await work(stored.disk);
       } finally {
@@ -41,10 +40,15 @@ export async function compareImages(
       }
     };
     return withDisk(0, (first) =>
-      withDisk(1, async (second) => ({
-        ...(await compareDisks(first, second, { ...options, onRanges, signal }, runs)),
-        notices,
-      })),
+      withDisk(1, async (second) => {
+        const compared = await compareDisks(first, second, { ...options, onRanges, signal }, runs);
+        const noticesOf = ({ info }: ConversionContext, at: number): Notice[] => {
+          const found = [...info.safety.filter(isOfDisk), ...compared.notices[at]!];
+          return found.map((notice) => noticeOf(images, at, notice));
+        };
+        const notices = [...[first, second].flatMap(noticesOf), ...unnoticedIn(images)];
+        return { ...resultOf(compared, sizesOf(first, second), options.strict ?? false), notices };
+      }),
     );
   });
 }
@@ -55,20 +59,18 @@ async function compareDisks(
   other: ConversionContext,
   { onRanges, ...options }: Omit<Options, 'onProgress' | 'spool'>,
   runs: Runs,
-): Promise<Omit<CompareResult, 'notices'>> {
-  const sizes = sizesOf(one, other);
+): Promise<CrateCompared> {
   const unlocking = [runs.unlocking(), runs.unlocking()];
   let comparing: ProgressListener | undefined;
   const done = ({ done, offset }: ComparisonDone) => {
     comparing ??= runs.next(0);
-    comparing(progressOf(done, offset, Math.max(...sizes)));
+    comparing(progressOf(done, offset, Math.max(...sizesOf(one, other))));
   };
-  const compared = await withListener(options.signal, onRanges ?? (() => {}), (signal, ranges) => {
+  return withListener(options.signal, onRanges ?? (() => {}), (signal, ranges) => {
     const differing = (numbers: Float64Array) => ranges(rangesOf(numbers));
     const listeners = { unlocking, done, ...(onRanges && { differing }) };
     return run({ ...one, more: [other] }, other, { ...options, signal }, listeners);
   });
-  return resultOf(compared, sizes, options.strict ?? false);
 }
 
 /** The sizes of the disks; 0 for a streamed one, which is refused. */

@@ -62,6 +62,12 @@ export const noticeOf = (disks: ConversionContext[], at: number, { code, fields,
   message: `${titleOf(disks, at)}: ${message}`,
 });
 
+/** Notices of changes to the files of the disks that would not be noticed. */
+export function unnoticedIn(disks: ConversionContext[]): Notice[] {
+  const messages = new Set(disks.flatMap(({ setup }) => setup.sources.unnoticed));
+  return [...messages].map((message) => ({ code: 'unverified', message, fields: {} }));
+}
+
 /** The name of a disk, without folders. */
 const nameOf = ({ info: { name } }: ConversionContext): string | undefined => name?.slice(name.lastIndexOf('/') + 1);
 

@@ -3,7 +3,7 @@
 import type { Converted, ConvertedDisk } from '../messages/coordinator.js';
 import type { ConvertResult, DiskDigest, Notice, Verified } from '../public/types.js';
 import type { OutputTarget } from '../targets/output-target.js';
-import { type ConversionContext, disksOf, noticeOf, sumOf } from './conversion-disks.js';
+import { type ConversionContext, disksOf, noticeOf, sumOf, unnoticedIn } from './conversion-disks.js';
 import { isOfDisk, isSolvedBy } from './notice-rules.js';
 import type { ChosenFormat } from './output-format.js';
 
@@ -20,7 +20,7 @@ export function resultOf(
   const { engineReason, workers } = conversion.setup;
   const contexts = disksOf(conversion);
   const isOne = contexts.length === 1;
-  const unnoticed = [...new Set(contexts.flatMap(({ setup }) => setup.sources.unnoticed))];
+  const unnoticed = unnoticedIn(contexts);
   const noticesOf = ({ info }: ConversionContext, at: number): Notice[] => {
     const found = [
       ...info.safety.filter((notice) => isOfDisk(notice) && !isSolvedBy(notice, chosen)),
@@ -38,7 +38,7 @@ export function resultOf(
     bytesRead: progress.read,
     bytesWritten,
     holeBytes: target.isAllocated ? 0 : outputSize - bytesWritten,
-    notices: [...contexts.flatMap(noticesOf), ...unnoticed.map(unverified), ...(target.notices ?? [])],
+    notices: [...contexts.flatMap(noticesOf), ...unnoticed, ...(target.notices ?? [])],
     sourceVerified: unnoticed.length === 0,
     ...(verified && { verified }),
     confirmed: target.isConfirmed ?? true,
@@ -71,5 +71,3 @@ function unusedBy(contexts: ConversionContext[]): string[] {
   const unused = contexts.map(({ info }) => info.unusedCompanions);
   return unused[0]!.filter((name) => unused.every((names) => names.includes(name)));
 }
-
-const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });

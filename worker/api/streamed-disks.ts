@@ -39,8 +39,6 @@ async function measured(conversion: ConversionContext, options: CancellableOptio
 export interface StoredDisk {
   /** The disk, with the notices of the streamed image. */
   disk: ConversionContext;
-  /** The notices of the conversion to the file. */
-  notices: readonly Notice[];
   /** Ends the sessions of the disk, and removes the file. */
   remove(): Promise<void>;
 }
@@ -74,7 +72,7 @@ export async function storedDisk(
       await sessions.end();
       await content.close();
     };
-    return { disk, notices, remove };
+    return { disk, remove };
   } catch (thrown) {
     await content.close();
     throw thrown;

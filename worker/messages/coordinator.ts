@@ -163,6 +163,7 @@ export interface CrateCompared {
   ranges: number;
   allocation?: number;
   lost: Pick<ConvertedDisk, 'lost' | 'lostRanges' | 'lostBytes'>[];
+  notices: Notice[][];
 }
 
 /** The progress of a comparison: the bytes of the larger disk that are done, and the first difference, once it is known. */

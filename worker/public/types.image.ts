@@ -184,7 +184,7 @@ export interface CompareResult {
   readonly differentRanges: number;
   /** In a strict comparison of disks of equal size: the first byte that is allocated or stored in different ways. */
   readonly firstAllocationDifference?: number;
-  /** Notices of the streamed images, whose disks were stored; each names its image. */
+  /** The notices that a conversion of either image would have; each names its image. */
   readonly notices: readonly Notice[];
   /** Lost ranges of images that were opened with `salvage`: they count as zeros. `disk` is 1 or 2. At most 10,000 a disk. */
   readonly lost: readonly LostRange[];

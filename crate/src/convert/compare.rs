@@ -9,6 +9,7 @@ use super::pipeline::{ConvertedDisk, sums_of};
 use super::sums::SUMMED;
 use super::{Cancel, DiskSource, Progress, read};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
+use crate::disk::info::Notice;
 use crate::disk::losses::Losses;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{FileId, zeroed};
@@ -68,6 +69,24 @@ pub struct Compared {
     pub allocation: Option<u64>,
     /// The losses of each disk, if it is salvaged.
     pub lost: [Losses; 2],
+    /// The notices of each disk, as those of a conversion.
+    pub notices: [Vec<Notice>; 2],
+}
+
+impl Compared {
+    /// Adds the losses and the notices of passes over the next window.
+    fn add_reports_of(&mut self, passes: [ConvertedDisk; 2]) {
+        for (number, ConvertedDisk { lost, notices, .. }) in passes.into_iter().enumerate() {
+            self.lost[number].join(lost);
+            let known = &mut self.notices[number];
+            // What is true of the whole disk is found in each window.
+            for notice in notices {
+                if !known.iter().any(|known| known.code == notice.code && known.fields == notice.fields) {
+                    known.push(notice);
+                }
+            }
+        }
+    }
 }
 
 /// Receives the reports of a comparison.
@@ -114,12 +133,9 @@ pub async fn compare<E: Executor>(
             sums_of(one, comparing.seed, &of_one, cancel).map_err(|error| of_disk(0, error)),
             sums_of(other, comparing.seed, &of_other, cancel).map_err(|error| of_disk(1, error)),
         );
-        let (ConvertedDisk { sums, lost, .. }, ConvertedDisk { sums: other_sums, lost: other_lost, .. }) =
-            passes.await?;
-        for (all, lost) in found.compared.lost.iter_mut().zip([lost, other_lost]) {
-            all.join(lost);
-        }
-        let differing = sums.differing(&other_sums).into_iter();
+        let (one, other) = passes.await?;
+        let differing = one.sums.differing(&other.sums).into_iter();
+        found.compared.add_reports_of([one, other]);
         cancel.or(found.search(images, &ranges, differing, comparing.first_only)).await?;
         if comparing.first_only && found.compared.offset.is_some() {
             break;
