@@ -262,15 +262,15 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#painter.paint(figure, picture);
   }
 
-  /** Says what is under the pointer in the picture, if there is one. */
+  /** Says what is under the pointer in the picture, if there is one. What a finger touched is said until it touches something else. */
   #pointAt = (event: PointerEvent) => {
-    const canvas = event.target as HTMLElement;
-    const figure = canvas.closest<HTMLElement>('.picture');
-    if (!figure) return;
+    const figure = this.renderRoot.querySelector<HTMLElement>('.picture');
+    const hasLeft = event.type === 'pointerout';
+    if (!figure || (hasLeft && event.pointerType === 'touch')) return;
+    const target = event.target as HTMLElement;
     const { state, texts } = this.#session;
-    const isOver = event.type !== 'pointerout' && canvas.matches('canvas');
-    const part = event.type === 'pointerout' ? null : canvas.closest<HTMLElement>('.part');
-    this.#lookAt(part);
+    const isOver = !hasLeft && target.matches('canvas');
+    this.#lookAt(hasLeft ? null : target.closest<HTMLElement>('.part'));
     const range = isOver ? this.#painter.rangeAt(event.offsetX, event.offsetY) : undefined;
     showTip(figure, sceneOf(state, texts), range, event.offsetX, event.offsetY, texts);
   };

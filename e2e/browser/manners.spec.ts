@@ -252,6 +252,21 @@ test('pointing at a partition dims the other cells, until the pointer leaves', {
   await expect.poll(opacities).toEqual(before);
 });
 
+test.describe('by touch', () => {
+  test.use({ hasTouch: true });
+  test('what a finger touched in the picture is said until it touches something else', async ({ page }) => {
+    await choose(page, images.partitioned());
+    await expect(page.locator('.lane').getByText('ext4')).toBeVisible();
+    const tip = page.locator('.tip');
+    await expect(tip).toBeHidden();
+    await page.locator('canvas').tap({ position: { x: 100, y: 100 } });
+    await expect(tip).toBeVisible();
+    await expect(tip).toContainText('ext4');
+    await page.getByRole('heading', { name: 'partitioned' }).tap();
+    await expect(tip).toBeHidden();
+  });
+});
+
 test('borders of controls stand out, light and dark', { tag: '@full' }, async ({ page }) => {
   const check = async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
