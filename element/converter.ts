@@ -262,7 +262,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#painter.paint(figure, picture);
   }
 
-  /** Says what is under the pointer in the picture, if there is one. What a finger touched is said until it touches something else. */
+  /** Says what is under the pointer in the picture, if there is one. After a touch, the tip stays until the next one. */
   #pointAt = (event: PointerEvent) => {
     const figure = this.renderRoot.querySelector<HTMLElement>('.picture');
     const hasLeft = event.type === 'pointerout';

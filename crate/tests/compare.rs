@@ -57,7 +57,7 @@ fn opened(path: &Path, base: Option<(&Path, Rc<Counted>)>) -> Image {
         OpenOptions { format, companions: base.map(companion).into_iter().collect(), ..OpenOptions::default() };
     match block_on(open(Input::File(file(path)), &options)).unwrap() {
         Opened::Image(image) => image,
-        _ => panic!("{} is no image", path.display()),
+        _ => panic!("{} is not an image that is read at any position", path.display()),
     }
 }
 
@@ -204,7 +204,7 @@ fn qemu_says(one: &Path, other: &Path, is_strict: bool) -> (i32, Option<u64>) {
     (output.status.code().unwrap(), offset)
 }
 
-/// Data in two windows of the comparison: what is true of the whole image is said once, and of the image that it is about.
+/// The comparison reads the disk in two windows. A notice about the whole image appears once, in the list of that image.
 #[test]
 fn notices_of_each_disk() {
     let folder = tempfile::tempdir().unwrap();

@@ -62,7 +62,7 @@ export const noticeOf = (disks: ConversionContext[], at: number, { code, fields,
   message: `${titleOf(disks, at)}: ${message}`,
 });
 
-/** Notices of changes to the files of the disks that would not be noticed. */
+/** Notices that a change of the disks' files could go unnoticed. */
 export function unnoticedIn(disks: ConversionContext[]): Notice[] {
   const messages = new Set(disks.flatMap(({ setup }) => setup.sources.unnoticed));
   return [...messages].map((message) => ({ code: 'unverified', message, fields: {} }));

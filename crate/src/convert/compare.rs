@@ -79,9 +79,9 @@ impl Compared {
         for (number, ConvertedDisk { lost, notices, .. }) in passes.into_iter().enumerate() {
             self.lost[number].join(lost);
             let known = &mut self.notices[number];
-            // What is true of the whole disk is found in each window.
+            // Each window repeats the notices about the whole disk.
             for notice in notices {
-                if !known.iter().any(|known| known.code == notice.code && known.fields == notice.fields) {
+                if !known.contains(&notice) {
                     known.push(notice);
                 }
             }
