@@ -53,7 +53,7 @@ const using = async <T>(row: Row, use: (image: decant.DiskImage) => Promise<T>):
 /** Whether a raw backing file may be read without a stated format, which is reported. */
 const mayGuess = ({ name }: Row): boolean => name.includes('states_backing_format: false');
 const GUESS =
-  /^decant: note: '[^\n]*' is not in a recognised format, and no format is stated for it; it is read as raw\n/gm;
+  /^decant: note: '[^\n]*' is in no format that QEMU recognises, and none is stated for it; it is read as raw\n/gm;
 
 /** The package, with the formatting of the command. */
 const inProcess: Way = {

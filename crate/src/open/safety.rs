@@ -45,7 +45,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     }
     for layer in info.layers.iter().filter(|layer| layer.guessed) {
         let message = format!(
-            "'{}' is not in a recognised format, and no format is stated for it; it is read as raw",
+            "'{}' is in no format that QEMU recognises, and none is stated for it; it is read as raw",
             shown(&layer.name)
         );
         notices.push(Notice::new("guessed-raw", message).field("file", &*layer.name));
@@ -112,7 +112,7 @@ pub(crate) fn raw_cut(size: u64, disk: u64) -> Option<Notice> {
     let is_cut = !size.is_multiple_of(SECTOR) && size.next_multiple_of(SECTOR) < disk;
     let message = || {
         format!(
-            "The file may be cut off: its {size} bytes are no whole sectors, and the disk above has {disk}; what it lacks is read as zeros"
+            "The file may be cut off: its {size} bytes end inside a sector, and the disk above has {disk}; what it lacks is read as zeros"
         )
     };
     is_cut.then(|| Notice::new("raw-layer-cut", message()).field("size", size))

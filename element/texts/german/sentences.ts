@@ -298,7 +298,7 @@ export function germanNotices({ size, exactSize }: Units): Sentences {
     'raw-disk-beside': ({ file }) =>
       `${name(file)} im selben Archiv sieht wie eine rohe Platte aus. Um sie zu lesen, geben Sie sie als Platte an.`,
     'raw-layer-cut': ({ file, size: found }) =>
-      `${name(file)} ist vielleicht abgeschnitten: die Datei ist kürzer als die Platte und hat keine ganzen Sektoren (${bytes(found, size)}). Was fehlt, wird als Nullen gelesen.`,
+      `${name(file)} ist vielleicht abgeschnitten: die Datei ist kürzer als die Platte und endet mitten in einem Sektor (${bytes(found, size)}). Was fehlt, wird als Nullen gelesen.`,
     'backing-file': ({ file }) =>
       `Das Abbild baut auf ${name(file)} auf: von dort kommen die Daten, die es nicht selbst enthält.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
@@ -324,8 +324,11 @@ export function germanNotices({ size, exactSize }: Units): Sentences {
     'spool-left': 'Die Ausgabe ist vollständig, aber ihre temporäre Datei ließ sich nicht entfernen.',
     'footer-inside': 'Das Ziel ist größer als die Ausgabe, deren Ende nicht am Ende des Ziels liegt.',
     'guessed-raw': ({ file, container }) => {
+      if (file !== undefined) {
+        return `${name(file)} ist in keinem Format, das QEMU erkennt, und es ist keines angegeben. Gelesen wird eine rohe Platte.`;
+      }
       const inside = container === undefined ? 'Der Inhalt' : `Der Inhalt der Datei (${name(container)})`;
-      return `${file === undefined ? inside : name(file)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;
+      return `${inside} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;
     },
     'hybrid-iso':
       'Die Datei ist ein hybrides ISO-Abbild: ein Dateisystem nach ISO 9660 mit einer Partitionstabelle. Sie wird als rohe Platte gelesen.',
