@@ -70,7 +70,7 @@ const PARTS = {
   /** Images and compressed files with random changes, and random disks, through the core. */
   random: () => randomRustTests(LONG),
   /** The tests of the core with pointers of 32 bits, as in WebAssembly. */
-  narrow: () => narrowRustTests(LONG),
+  narrow: () => narrowRustTests(LONG, FULL),
   /** Large disks in Chromium, in a profile and in private windows. */
   sizes: () => playwright(['sizes'], LONG),
   /** Images on servers, uploads, and interruptions: long random runs, kills, and third-party servers. */

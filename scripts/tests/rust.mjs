@@ -31,8 +31,11 @@ export function rustTests(env) {
 /** Runs the tests with many random inputs. */
 export const randomRustTests = (env) => run('Rust tests with random inputs', ['-p', 'decant', '--', ...RANDOM], env);
 
-/** Runs all tests except the matrices with words of 32 bits. */
-export async function narrowRustTests(env) {
+/**
+ * Runs all tests except the matrices with words of 32 bits, in the scope that `env` states. Those with random changes run in the scope of
+ * `fewer`: such words make them slower, and the many rounds of the long scope run natively.
+ */
+export async function narrowRustTests(env, fewer) {
   for (const name of NARROW_TESTS) {
     const [file, folder] = [`${name}.rs`, join(name, 'mod.rs')].map((path) => join(root, 'crate', 'tests', path));
     if (!existsSync(file) && !existsSync(folder))
@@ -41,7 +44,9 @@ export async function narrowRustTests(env) {
   const tests = NARROW_TESTS.map((name) => `${name}::`);
   const corpus = ['--lib', '--test', 'fuzzed', '--', '--skip', 'allocations::'];
   await runNarrow('Rust tests of modules and of the corpus, 32 bits', corpus, env);
-  await runNarrow('Rust tests, 32 bits', ['--test', 'all', '--', ...tests], env);
+  const random = RANDOM.flatMap((name) => ['--skip', name]);
+  await runNarrow('Rust tests, 32 bits', ['--test', 'all', '--', ...tests, ...random], env);
+  await runNarrow('Rust tests with random changes, 32 bits', ['--test', 'all', '--', ...RANDOM], fewer);
 }
 
 async function runNarrow(name, args, env) {
