@@ -5,7 +5,7 @@ use crate::common::small::{CLUSTER, DATA, changed, overlay, small, small_disk};
 use crate::common::vmdk::SECTOR;
 use crate::common::zip::{Entry, Zip};
 use crate::common::*;
-use crate::tar::{archive, member};
+use crate::tar::{archive, member, summed};
 use decant::error::fields::{Field, Fields};
 use decant::io::target::Abilities;
 use decant::open::disk_choice::DiskChoice;
@@ -308,6 +308,50 @@ fn the_disks_that_a_configuration_names() {
                     assert_eq!(error.fields.get("file"), Some(&Field::Text((*name).to_owned())), "{what}, {kind}");
                 }
             }
+        }
+    }
+}
+
+/// The files of a machine whose names in the archive are in another encoding: that of the configuration, as zip archives of Windows have
+/// them, and as tar keeps them.
+#[test]
+fn names_in_other_encodings() {
+    // (what, stated encoding, bytes of the name of the disk)
+    let rows: [(&str, &str, &[u8]); 5] = [
+        ("Chinese", "GBK", b"\xb4\xc5\xc5\xcc.vmdk"),
+        ("Japanese", "Shift_JIS", b"\x83\x66\x83\x42\x83\x58\x83\x4e.vmdk"),
+        ("Korean", "windows-949", b"\xb5\xf0\xbd\xba\xc5\xa9.vmdk"),
+        ("Russian", "windows-1251", b"\xe4\xe8\xf1\xea.vmdk"),
+        ("German", "windows-1252", b"Gr\xf6\xdfe.vmdk"),
+    ];
+    let flat = disk(4);
+    for (what, encoding, name) in rows {
+        let extent = [&name[..name.len() - 5], b"-flat.vmdk"].concat();
+        let sectors = flat.len() / 512;
+        let start = format!(
+            "# Disk DescriptorFile\nversion=1\nencoding=\"{encoding}\"\nCID=fffffffe\nparentCID=ffffffff\n\
+             createType=\"monolithicFlat\"\nRW {sectors} FLAT \""
+        );
+        let descriptor = [start.as_bytes(), &extent, b"\" 0\n"].concat();
+        let start = format!(".encoding = \"{encoding}\"\nconfig.version = \"8\"\nscsi0:0.fileName = \"");
+        let configuration = [start.as_bytes(), name, b"\""].concat();
+        let files: [(&[u8], &[u8]); 4] =
+            [(b"vm.vmx", &configuration), (name, &descriptor), (&extent, &flat), (b"left.qcow2", &image(3))];
+        let entry = |&(name, bytes): &(&[u8], &[u8])| Entry { name: name.to_vec(), ..Entry::stored("", bytes) };
+        let tarred = |&(name, bytes): &(&[u8], &[u8])| {
+            let mut tarred = member("", b'0', bytes);
+            tarred[..name.len()].copy_from_slice(name);
+            let header = summed(tarred[..512].to_vec());
+            tarred[..512].copy_from_slice(&header);
+            tarred
+        };
+        let packed = [
+            ("zip", zip(&files.iter().map(entry).collect::<Vec<_>>())),
+            ("tar", archive(&files.iter().map(tarred).collect::<Vec<_>>())),
+        ];
+        for (kind, packed) in packed {
+            let found = Case::new(packed).bytes();
+            assert!(found.as_ref() == Ok(&flat), "{what}, {kind}: {:?}", found.err());
         }
     }
 }

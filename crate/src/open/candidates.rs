@@ -2,7 +2,7 @@
 
 use crate::container::{Member, PackedMember};
 use crate::disk::info::MemberInfo;
-use crate::disk::name_index::NameIndex;
+use crate::disk::name_index::{NameIndex, SimilarNames};
 use crate::disk::reference::{base_name, folder_of, resolved};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use crate::offsets::HostOffset;
 use crate::open::chain::open_options::StatedParent;
 use crate::open::guess;
 use crate::open::identify::{FileType, identify, identify_start};
-use decant_text::folded;
+use decant_text::may_mean;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::cell::RefCell;
@@ -30,6 +30,7 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
     let name = |at: usize| &*images[at].0.member.name;
     let index = |key: &dyn Fn(&str) -> String| NameIndex::new((0..images.len()).map(|at| key(name(at))));
     let (by_path, by_base_name) = (index(&|name| resolved(name, "")), index(&|name| base_name(name).to_owned()));
+    let by_similar_name = SimilarNames::new((0..images.len()).map(|at| base_name(name(at))));
     // Pairs of an image and one to which it refers; identities that no name led to; and the identities of each image.
     let (mut pairs, mut wanted, mut identities) = (Vec::new(), Vec::new(), Vec::new());
     for (from, (Candidate { member, file_type }, _)) in images.iter().enumerate() {
@@ -44,6 +45,9 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
             let mut named = others(by_path.find(&resolved(path, name(from))));
             if named.is_empty() {
                 named = others(by_base_name.find(base_name(path)));
+            }
+            if named.is_empty() {
+                named = others(by_similar_name.find(base_name(path)));
             }
             if named.is_empty() {
                 wanted.extend(reference.identity.clone().map(|identity| (from, identity)));
@@ -111,7 +115,7 @@ pub(super) async fn needs_others(
             return Ok(true);
         }
     }
-    let is_named = |file: &Member| names.iter().any(|name| folded(base_name(name)) == folded(base_name(&file.name)));
+    let is_named = |file: &Member| names.iter().any(|name| may_mean(base_name(name), base_name(&file.name)));
     let others: Vec<_> =
         files.iter().filter(|file| !Rc::ptr_eq(&file.source, &image.source) && is_named(file)).collect();
     Ok(!others.is_empty() && (image.is_read_in_order() || others.iter().any(|file| file.is_read_in_order())))

@@ -3,7 +3,7 @@
 
 use crate::container::Member;
 use crate::disk::info::Notice;
-use crate::disk::name_index::NameIndex;
+use crate::disk::name_index::{NameIndex, SimilarNames};
 use crate::disk::reference::hexadecimal;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
@@ -14,7 +14,6 @@ use crate::open::machine::text_of;
 use crate::open::members::Found;
 use crate::open::split::pieces;
 use decant_crypt::{Hash, Hasher, MODULE};
-use decant_text::folded;
 use std::rc::Rc;
 
 /// Size of the read buffer for hashing, in bytes.
@@ -161,20 +160,19 @@ fn plain(name: &str) -> &str {
 /// The indices of members by name.
 struct MemberNames {
     exact: NameIndex,
-    /// Without regard to case and Unicode form.
-    folded: NameIndex,
+    similar: SimilarNames,
 }
 
 impl MemberNames {
     fn of(members: &[Member]) -> Self {
-        let by = |key: fn(&str) -> String| NameIndex::new(members.iter().map(|member| key(plain(&member.name))));
-        Self { exact: by(str::to_owned), folded: by(folded) }
+        let names = || members.iter().map(|member| plain(&member.name));
+        Self { exact: NameIndex::new(names().map(str::to_owned)), similar: SimilarNames::new(names()) }
     }
 
-    /// The members with the name `path`, or else with one that differs in case only.
+    /// The members with the name `path`, or else with one that differs in case or encoding only.
     fn find(&self, path: &str) -> Vec<usize> {
         let found = self.exact.find(path);
-        if found.is_empty() { self.folded.find(&folded(path)) } else { found }
+        if found.is_empty() { self.similar.find(path) } else { found }
     }
 }
 

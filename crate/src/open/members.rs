@@ -16,7 +16,7 @@ use crate::open::identify::FileType;
 use crate::open::machine::{FoundDisk, Machines};
 use crate::open::split::finding::may_be_parts;
 use crate::open::split::pieces;
-use decant_text::folded;
+use decant_text::may_mean;
 use std::rc::Rc;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
@@ -415,7 +415,7 @@ async fn raw_beside(image: &Candidate, unknown: &[Candidate], tables: &Rc<TableC
             let disk = opened(format, &image.member, tables).await?;
             parts = Some(disk.map_or_else(Vec::new, |disk| disk.references().to_vec()));
         }
-        let is_it = |part: &Reference| folded(base_name(&part.name)) == folded(base_name(&member.name));
+        let is_it = |part: &Reference| may_mean(base_name(&part.name), base_name(&member.name));
         if !parts.as_ref().is_some_and(|parts| parts.iter().any(is_it)) {
             return Ok(Some(member.name.clone()));
         }

@@ -97,9 +97,57 @@ pub fn file_name(bytes: &[u8]) -> String {
     name
 }
 
+/// The characters of bytes from 0x80 in code page 437.
+const CODE_PAGE_437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+
+/// Decodes `bytes` from code page 437.
+pub fn code_page_437(bytes: &[u8]) -> String {
+    let high = |byte: u8| byte.checked_sub(0x80).and_then(|high| CODE_PAGE_437.chars().nth(high.into()));
+    bytes.iter().map(|&byte| high(byte).unwrap_or(byte.into())).collect()
+}
+
 /// Folds `name` for comparison: case and Unicode form (NFC, NFD) are removed.
 pub fn folded(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { normalized(name) }
+}
+
+/// The encodings of systems that do not write names in UTF-8, of which the bytes of a name do not tell which one it is.
+const OF_NAMES: [&str; 9] =
+    ["gb18030", "big5", "shift_jis", "euc-kr", "windows-1251", "ibm866", "windows-1250", "windows-1252", "koi8-r"];
+
+/// Returns the other names, folded, that `name` has if [`file_name`] or [`code_page_437`] decoded it from another encoding: `虚拟机.vmdk`
+/// for a name in GBK, as Windows writes it into a zip archive.
+pub fn other_readings(name: &str) -> Vec<String> {
+    let Some(bytes) = undecoded(name) else { return Vec::new() };
+    let texts = OF_NAMES.iter().filter_map(|label| strictly_decoded(label, &bytes));
+    let mut readings: Vec<_> = texts.chain([file_name(&bytes)]).map(|text| folded(&text)).collect();
+    readings.sort_unstable();
+    readings.dedup();
+    readings
+}
+
+/// Whether `name`, in a reference, may mean the file called `file`: the names differ in case and Unicode form only, or `name` is one of the
+/// [`other_readings`] of `file`.
+pub fn may_mean(name: &str, file: &str) -> bool {
+    let wanted = folded(name);
+    wanted == folded(file) || !name.is_ascii() && other_readings(file).contains(&wanted)
+}
+
+/// The bytes of `name`, unless it is certainly decoded as it was written.
+fn undecoded(name: &str) -> Option<Vec<u8>> {
+    if name.is_ascii() {
+        return None;
+    }
+    let raw = |char: char| u32::from(char).checked_sub(RAW_BYTES).filter(|byte| (0x80..=0xff).contains(byte));
+    if name.chars().any(|char| raw(char).is_some()) {
+        let bytes = |char: char| match raw(char) {
+            Some(byte) => vec![byte as u8],
+            None => char.encode_utf8(&mut [0; 4]).as_bytes().to_vec(),
+        };
+        return Some(name.chars().flat_map(bytes).collect());
+    }
+    let high = |char| CODE_PAGE_437.chars().position(|known| known == char).map(|at| at as u8 + 0x80);
+    name.chars().map(|char| if char.is_ascii() { Some(char as u8) } else { high(char) }).collect()
 }
 
 #[cfg(test)]
@@ -149,5 +197,39 @@ mod tests {
             assert_eq!(folded(one), folded(other));
         }
         assert_ne!(folded("base1"), folded("base2"));
+    }
+
+    #[test]
+    fn code_page_437_is_whole() {
+        assert_eq!(CODE_PAGE_437.chars().count(), 128);
+    }
+
+    #[test]
+    fn names_in_other_encodings() {
+        const IN_437: &[u8] = b"Gr\x94\xe1e.vmdk";
+        // (the bytes of a file's name, a name, whether it may mean the file)
+        let cases: &[(&[u8], &str, bool)] = &[
+            (b"\xb4\xc5\xc5\xcc.vmdk", "磁盘.VMDK", true),
+            (b"\xba\xcf\xba\xd0.vmdk", "磁碟.vmdk", true),
+            (b"\x83\x66\x83\x42\x83\x58\x83\x4e.vmdk", "ディスク.vmdk", true),
+            (b"\xb5\xf0\xbd\xba\xc5\xa9.vmdk", "디스크.vmdk", true),
+            (b"\xe4\xe8\xf1\xea.vmdk", "диск.vmdk", true),
+            (b"\xa4\xa8\xe1\xaa.vmdk", "диск.vmdk", true),
+            (b"Gr\xf6\xdfe.vmdk", "größe.vmdk", true),
+            (IN_437, "Größe.vmdk", true),
+            (b"\xb4\xc5\xc5\xcc.vmdk", "磁碟.vmdk", false),
+            (b"\xb4\xc5\xc5\xcc.vmdk", "磁盘2.vmdk", false),
+            (b"plain.vmdk", "Plain.vmdk", true),
+            (b"plain.vmdk", "plane.vmdk", false),
+        ];
+        for (bytes, name, is_it) in cases {
+            assert_eq!(may_mean(name, &code_page_437(bytes)), *is_it, "{name} {bytes:x?}");
+            assert_eq!(may_mean(name, &file_name(bytes)), *is_it && *bytes != IN_437, "{name} {bytes:x?}");
+        }
+        // The same bytes in a reference and in an archive.
+        assert!(may_mean(&file_name(b"b\xe4se"), &code_page_437(b"b\xe4se")));
+        for other in [code_page_437(b"b\xf6se"), "bäse".to_owned()] {
+            assert!(!may_mean(&file_name(b"b\xe4se"), &other), "{other}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, le16, le32};
 use crate::structure::structure;
-use decant_text::file_name;
+use decant_text::{code_page_437, file_name};
 
 /// The signature of a local file header.
 pub(super) const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
@@ -238,9 +238,6 @@ pub(super) fn field(mut extra: &[u8], id: u16) -> Option<&[u8]> {
 const UNICODE_PATH: u16 = 0x7075;
 const VERSION: u8 = 1;
 
-/// The characters of bytes from 0x80 in code page 437.
-const CODE_PAGE_437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
-
 /// Decodes `name`, whose entry has the extra fields `extra`. `is_utf_8` states the encoding; otherwise it is that of the
 /// extra field, else UTF-8 if it is valid, else code page 437. Invalid UTF-8 is decoded as [`file_name`] does.
 pub(super) fn decoded(name: &[u8], is_utf_8: bool, extra: &[u8]) -> String {
@@ -249,7 +246,7 @@ pub(super) fn decoded(name: &[u8], is_utf_8: bool, extra: &[u8]) -> String {
     if is_utf_8 || str::from_utf8(bytes).is_ok() {
         return kept_name(&file_name(bytes));
     }
-    kept_name(&bytes.iter().map(|&byte| character(byte)).collect::<String>())
+    kept_name(&code_page_437(bytes))
 }
 
 /// The name in the extra field `path`, if it is valid and belongs to `name`.
@@ -257,11 +254,6 @@ fn unicode_path<'a>(path: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (head, path) = path.split_at_checked(5)?;
     let is_of_name = head[0] == VERSION && le32(head, 1) == crc32(name);
     (is_of_name && str::from_utf8(path).is_ok()).then_some(path)
-}
-
-fn character(byte: u8) -> char {
-    let high = byte.checked_sub(0x80).and_then(|high| CODE_PAGE_437.chars().nth(high.into()));
-    high.unwrap_or(byte.into())
 }
 
 #[cfg(test)]
@@ -293,7 +285,6 @@ mod tests {
         for (name, is_utf_8, extra, expected) in rows {
             assert_eq!(decoded(name, *is_utf_8, extra), *expected, "{name:x?} {extra:x?}");
         }
-        assert_eq!(CODE_PAGE_437.chars().count(), 128);
         assert_eq!(decoded(&[b'a'; 2000], false, &[]).len(), 1000);
     }
 }

@@ -2,12 +2,12 @@
 //! Never opens a path.
 
 use super::open_options::{Companion, OpenOptions};
-use crate::disk::name_index::NameIndex;
+use crate::disk::name_index::{NameIndex, SimilarNames};
 use crate::disk::reference::{Reference, Role, base_name, folder_of, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::FileId;
-use decant_text::folded;
+use decant_text::may_mean;
 
 /// The companions of an image, and which of them references have used.
 pub(super) struct Companions<'a> {
@@ -18,8 +18,7 @@ pub(super) struct Companions<'a> {
     by_name: NameIndex,
     by_path: NameIndex,
     by_base_name: NameIndex,
-    /// By base name, normalised in Unicode form and case.
-    by_folded_name: NameIndex,
+    by_similar_name: SimilarNames,
 }
 
 impl<'a> Companions<'a> {
@@ -33,7 +32,7 @@ impl<'a> Companions<'a> {
             by_name: by(str::to_owned),
             by_path: by(|name| resolved(name, "")),
             by_base_name: by(|name| base_name(name).to_owned()),
-            by_folded_name: by(|name| folded(base_name(name))),
+            by_similar_name: SimilarNames::new(given.iter().map(|companion| base_name(companion.stated_name()))),
         }
     }
 
@@ -48,8 +47,8 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// Finds the companion that `reference` names: by path, else by base name, else by base name ignoring Unicode form
-    /// and case. `above`: the names of the layers from the top to the referring one.
+    /// Finds the companion that `reference` names: by path, else by base name, else by base name ignoring Unicode form,
+    /// case and encoding. `above`: the names of the layers from the top to the referring one.
     ///
     /// Fails with `usage` if several files match, if the image itself matches, or if a file with a path matches only by
     /// its base name, and one of `above` has that base name, too. Fails with `corrupt` if no companion matches,
@@ -63,7 +62,7 @@ impl<'a> Companions<'a> {
             (found, is_unclear) = first_of(paths, |path| self.with_base_name(path, above));
         }
         if found.is_empty() {
-            (found, is_unclear) = first_of(paths, |path| self.with_folded_name(path, above));
+            (found, is_unclear) = first_of(paths, |path| self.with_similar_name(path, above));
         }
         match found[..] {
             [] if paths.iter().any(|path| above.contains(&&path[..])) => Err(Error::new(
@@ -109,11 +108,11 @@ impl<'a> Companions<'a> {
         (self.free_among(self.by_base_name.find(base_name(path)), above, is_in_use), is_in_use)
     }
 
-    /// Like [`Self::with_base_name`], ignoring Unicode form and case.
-    fn with_folded_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
-        let wanted = folded(base_name(path));
-        let is_in_use = above.iter().any(|name| folded(base_name(name)) == wanted);
-        (self.free_among(self.by_folded_name.find(&wanted), above, is_in_use), is_in_use)
+    /// Like [`Self::with_base_name`], ignoring Unicode form, case and encoding.
+    fn with_similar_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
+        let wanted = base_name(path);
+        let is_in_use = above.iter().any(|name| may_mean(wanted, base_name(name)));
+        (self.free_among(self.by_similar_name.find(wanted), above, is_in_use), is_in_use)
     }
 
     /// Returns those of `found` that do not belong to another image and, if the name is in use, are not in use: those in the folder of the

@@ -2,7 +2,7 @@
 
 use super::Kind;
 use crate::disk::file_name::percent_decoded;
-use crate::disk::name_index::NameIndex;
+use crate::disk::name_index::{NameIndex, SimilarNames};
 use crate::disk::reference::{base_name, folder_of, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,8 +13,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct FileNames {
     by_path: NameIndex,
     by_base_name: NameIndex,
-    /// By base name, normalised in Unicode form and case.
-    by_folded_name: NameIndex,
+    by_similar_name: SimilarNames,
     /// The folder of each file.
     folders: Vec<String>,
 }
@@ -46,7 +45,7 @@ impl FileNames {
         Self {
             by_path: by(|name| resolved(name, "")),
             by_base_name: by(|name| base_name(name).to_owned()),
-            by_folded_name: by(|name| folded(base_name(name))),
+            by_similar_name: SimilarNames::new(names.clone().map(base_name)),
             folders: names.map(|name| folder_of(&resolved(name, "")).to_owned()).collect(),
         }
     }
@@ -56,15 +55,15 @@ impl FileNames {
         first_of(from.spellings(path), |path| self.by_path.find(&resolved(path, from.path)))
     }
 
-    /// Returns the files that have the last part of `path`, in any case if need be: those in the folder of the configuration, if any.
+    /// Returns the files that have the last part of `path`, in any case and encoding if need be: those in the folder of the configuration, if any.
     pub(super) fn called(&self, path: &str, from: From<'_>) -> Vec<usize> {
         let spellings = || from.spellings(path);
         let exact = first_of(spellings(), |path| self.by_base_name.find(base_name(path)));
-        let in_any_case = first_of(spellings(), |path| self.by_folded_name.find(&folded(base_name(path))));
+        let similar = first_of(spellings(), |path| self.by_similar_name.find(base_name(path)));
         let folder = resolved(from.path, "");
         let is_near = |&at: &usize| self.folders[at] == folder_of(&folder);
         let near = |found: &[usize]| found.iter().copied().filter(is_near).collect::<Vec<_>>();
-        let by_priority = [near(&exact), near(&in_any_case), exact, in_any_case];
+        let by_priority = [near(&exact), near(&similar), exact, similar];
         by_priority.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
     }
 }
