@@ -15,7 +15,7 @@ const MOST_TABLES: usize = 1 << 23;
 pub(super) struct TableUse {
     /// From the L1 table of the active disk.
     pub(super) active: u64,
-    /// Those from the L1 table of the active disk whose flag "copied" counts: QEMU reads no table at offset 0.
+    /// Those from the L1 table of the active disk whose flag "copied" counts: QEMU compares it in no table at offset 0, or of unknown refcount.
     pub(super) copied: u64,
     pub(super) all: u64,
 }
@@ -84,14 +84,13 @@ impl Check {
             if !disk.header.is_aligned(offset) {
                 self.refuse(1, place, "An L2 table is not aligned to a cluster, according to the L1 entry");
             }
-            if is_active && offset != 0 {
-                self.compare_copied(entry, self.stored.of(offset / self.cluster), 1, place, "L1");
-            }
+            let refcount = self.stored.of(offset / self.cluster).filter(|_| is_active && offset != 0);
+            self.compare_copied(entry, refcount, 1, place, "L1");
             // A table after the end of the file has no entries.
             if offset < disk.source.size() {
                 let count = tables.entry(offset).or_default();
                 count.active += u64::from(is_active);
-                count.copied += u64::from(is_active && offset != 0);
+                count.copied += u64::from(refcount.is_some());
                 count.all += 1;
             }
             if tables.len() > MOST_TABLES {
