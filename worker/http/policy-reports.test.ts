@@ -59,7 +59,7 @@ test('a report may follow the failure', async () => {
   const reports = new PolicyReports();
   const found = reports.forWorker();
   report('connect-src', WASM);
-  await vi.advanceTimersByTimeAsync(200);
+  await vi.advanceTimersByTimeAsync(1500);
   report('worker-src', 'blob');
   expect(await found).toMatchObject({ fields: { directive: 'worker-src', source: 'blob:' } });
 });
@@ -67,7 +67,7 @@ test('a report may follow the failure', async () => {
 test('without a report, the policy is not the reason', async () => {
   const reports = new PolicyReports();
   const found = [reports.forWorker(), new PolicyReports().forWasm(WASM)];
-  await vi.advanceTimersByTimeAsync(1000);
+  await vi.advanceTimersByTimeAsync(2500);
   expect(await Promise.all(found)).toEqual([undefined, undefined]);
 });
 
@@ -76,7 +76,7 @@ test('reports after the end are ignored', async () => {
   reports.end();
   report('worker-src', 'blob');
   const found = reports.forWorker();
-  await vi.advanceTimersByTimeAsync(1000);
+  await vi.advanceTimersByTimeAsync(2500);
   expect(await found).toBeUndefined();
 });
 
@@ -84,7 +84,7 @@ test('a policy that only reports is not the reason', async () => {
   const reports = new PolicyReports();
   report('worker-src', 'blob', { disposition: 'report' });
   const found = reports.forWorker();
-  await vi.advanceTimersByTimeAsync(1000);
+  await vi.advanceTimersByTimeAsync(2500);
   expect(await found).toBeUndefined();
 });
 

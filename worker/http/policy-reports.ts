@@ -4,8 +4,11 @@ import { CodedFailure, DecantError, type Fields } from '../errors/errors.js';
 
 type Violation = Pick<SecurityPolicyViolationEvent, 'blockedURI' | 'effectiveDirective' | 'originalPolicy'>;
 
-/** How long to wait for the report after a failure, in milliseconds: browsers queue it. */
-const REPORT_WAIT_MS = 250;
+/**
+ * How long to wait for the report after a failure, in milliseconds: browsers queue it. A failed request is repeated soon, while nothing
+ * follows a part of the package that did not load.
+ */
+const REPORT_WAIT_MS = { request: 250, part: 2000 };
 /** The `blockedURI` for the compilation of wasm. */
 const WASM_BLOCKED = 'wasm-eval';
 
@@ -34,13 +37,14 @@ export class PolicyReports {
 
   /** Resolves to the error for a worker that did not start, if the policy is the reason. */
   async forWorker(): Promise<DecantError | undefined> {
-    const found = await this.#find(({ effectiveDirective }) => effectiveDirective === 'worker-src');
+    const found = await this.#find('part', ({ effectiveDirective }) => effectiveDirective === 'worker-src');
     return found && forbidden(found);
   }
 
   /** Resolves to the error for wasm that was not fetched from `url` or compiled, if the policy is the reason. */
   async forWasm(url: string): Promise<DecantError | undefined> {
     const found = await this.#find(
+      'part',
       ({ effectiveDirective, blockedURI }) =>
         blockedURI === WASM_BLOCKED || (effectiveDirective === CONNECT && blockedURI === url),
     );
@@ -50,14 +54,19 @@ export class PolicyReports {
   /** Resolves to the failure of a request to `origin`, or to where it redirects, if the policy is the reason. */
   async forRequest(origin: string): Promise<ForbiddenRequest | undefined> {
     const found = await this.#find(
+      'request',
       ({ effectiveDirective, blockedURI }) => effectiveDirective === CONNECT && originOf(blockedURI) === origin,
     );
     return found && new ForbiddenRequest(origin, allows(found, new URL(origin)) ? undefined : sourceOf(origin));
   }
 
-  async #find(matches: (report: Violation) => boolean): Promise<Violation | undefined> {
-    const until = performance.now() + REPORT_WAIT_MS;
-    for (let left = REPORT_WAIT_MS; left > 0; left = until - performance.now()) {
+  async #find(
+    failed: keyof typeof REPORT_WAIT_MS,
+    matches: (report: Violation) => boolean,
+  ): Promise<Violation | undefined> {
+    const wait = REPORT_WAIT_MS[failed];
+    const until = performance.now() + wait;
+    for (let left = wait; left > 0; left = until - performance.now()) {
       const found = this.#reports.find(matches);
       if (found) return found;
       await this.#next(left);
