@@ -29,7 +29,12 @@ export async function dragOver(page: Page, path: string | string[], at?: { x: nu
     client.send('Input.dispatchDragEvent', { type, ...place, data });
   await send('dragEnter');
   await send('dragOver');
-  return () => send('drop');
+  return async () => {
+    // Chromium drops nothing on a page that has not answered to the last move yet, as on a busy machine.
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await send('dragOver');
+    await send('drop');
+  };
 }
 
 export async function audit(page: Page): Promise<void> {
