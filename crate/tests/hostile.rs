@@ -69,9 +69,24 @@ fn formats_are_recognised_by_content() {
         // An archive has a checksum too: text in an image that only looks like one decides nothing.
         ("a.ova", at(257, b"ustar"), NotRecognised, "not in a known disk image format"),
         ("a.img", at(0, b"LUKS\xba\xbe"), Unsupported, "LUKS"),
-        ("a.img", at(0, b"Bochs Virtual HD Image"), Unsupported, "Bochs"),
-        ("a.img", at(0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop"), Unsupported, "loop"),
-        ("a.dmg", at((40 << 10) - 512, b"koly"), Unsupported, "DMG"),
+        (
+            "a.img",
+            at(0, b"Bochs Virtual HD Image"),
+            Unsupported,
+            "Bochs disk, which Decant does not read; make it raw with qemu-img convert",
+        ),
+        (
+            "a.img",
+            at(0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop"),
+            Unsupported,
+            "a compressed loop image, which Decant does not read; make it raw",
+        ),
+        (
+            "a.dmg",
+            at((40 << 10) - 512, b"koly"),
+            Unsupported,
+            "DMG (Apple disk), which Decant does not read; make it raw with qemu-img convert",
+        ),
         // A name decides nothing: a qcow2 by name only, and a VMDK that is called raw.
         ("a.qcow2", at(0, b"%PDF*1.7"), NotRecognised, "not in a known disk image format"),
         ("a.raw", at(0, b"KDMV"), Unsupported, "VMDK"),

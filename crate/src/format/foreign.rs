@@ -28,13 +28,22 @@ pub(super) fn at(sample: &Sample<'_>, offset: usize, signature: &[u8]) -> bool {
     sample.head.get(offset..offset + signature.len()) == Some(signature)
 }
 
+/// The advice for a format that QEMU reads.
+const BY_QEMU: &str = "make it raw with qemu-img convert";
 const CLOOP: &[u8] = b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop";
 
 /// The formats, most specific signature first.
 pub(super) const FORMATS: &[Format] = &[
-    of_qemu(known!(Image, "bochs", "Bochs disk", |s| at(s, 0, b"Bochs Virtual HD Image"))),
-    of_qemu(known!(Image, "cloop", "a compressed loop image", |s| at(s, 0, CLOOP))),
-    of_qemu(known!(Image, "dmg", [".dmg"], "DMG (Apple disk)", |s| s.tail.starts_with(b"koly"))),
+    of_qemu(known!(Image, "bochs", "Bochs disk", |s| at(s, 0, b"Bochs Virtual HD Image"), BY_QEMU)),
+    of_qemu(known!(Image, "cloop", "a compressed loop image", |s| at(s, 0, CLOOP), BY_QEMU)),
+    of_qemu(known!(
+        Image,
+        "dmg",
+        [".dmg"],
+        "DMG (Apple disk)",
+        |s| s.tail.starts_with(b"koly"),
+        "make it raw with qemu-img convert, or with hdiutil on a Mac"
+    )),
     known!(
         Disc,
         "iso",

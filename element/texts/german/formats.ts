@@ -59,11 +59,16 @@ export const STRANGERS: Record<string, KnownFormat> = {
   text: ['eine Textdatei'],
 };
 
+const BY_QEMU = 'Machen Sie mit qemu-img convert eine rohe Platte daraus.';
+
 /** Disk images and containers, as in `crate/src/format/foreign.rs`. */
 export const FOREIGN: Record<string, KnownFormat> = {
-  bochs: ['eine Platte von Bochs'],
-  cloop: ['ein komprimiertes Loop-Abbild (cloop)'],
-  dmg: ['ein DMG-Abbild (Platte von Apple)'],
+  bochs: ['eine Platte von Bochs', BY_QEMU],
+  cloop: ['ein komprimiertes Loop-Abbild (cloop)', BY_QEMU],
+  dmg: [
+    'ein DMG-Abbild (Platte von Apple)',
+    'Machen Sie mit qemu-img convert eine rohe Platte daraus, oder auf einem Mac mit hdiutil.',
+  ],
   iso: ['ein Abbild einer CD oder DVD (ISO 9660)', 'Virtuelle Maschinen können direkt davon starten.'],
   ewf: ['ein EnCase-Abbild (EWF)', 'Exportieren Sie es mit ewfexport als rohe Platte.'],
   aff: ['ein forensisches Abbild (AFF)', 'Machen Sie mit affconvert eine rohe Platte daraus.'],
