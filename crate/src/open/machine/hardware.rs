@@ -154,9 +154,20 @@ impl Item {
     }
 }
 
-/// The hardware of the first machine in an OVF descriptor, and the kinds of controllers by the resources of the disks on them, such as
-/// `ovf:/disk/vmdisk1`.
-pub(super) fn of_ovf(text: &str) -> (Hardware, Vec<(String, &'static str)>) {
+/// The types of the resources that are drives for floppy disks, CDs and DVDs (CIM_ResourceAllocationSettingData).
+const DRIVES: [&str; 3] = ["14", "15", "16"];
+
+/// The hardware of a machine, and what its items state about the resources of its disks, such as `ovf:/disk/vmdisk1`.
+pub(super) struct OvfHardware {
+    pub(super) hardware: Hardware,
+    /// The kinds of controllers, by the resources of the disks on them.
+    pub(super) controllers: Vec<(String, &'static str)>,
+    /// The resources in drives for floppy disks, CDs or DVDs.
+    pub(super) in_drives: Vec<String>,
+}
+
+/// Reads the hardware of the first machine in an OVF descriptor.
+pub(super) fn of_ovf(text: &str) -> OvfHardware {
     let (mut hardware, mut items, mut item) = (Hardware::default(), Vec::new(), None::<Item>);
     let (mut is_in_machine, mut os_of_vbox, mut cim) = (false, None, None);
     for tag in Tags::of(text) {
@@ -208,7 +219,8 @@ pub(super) fn of_ovf(text: &str) -> (Hardware, Vec<(String, &'static str)>) {
         Some((disk.resource.clone()?, controller.controller()?))
     };
     let controllers = of_type("17").filter_map(controller_of).collect();
-    (hardware, controllers)
+    let in_drives = DRIVES.into_iter().flat_map(of_type).filter_map(|drive| drive.resource.clone()).collect();
+    OvfHardware { hardware, controllers, in_drives }
 }
 
 /// Returns the bytes of a unit of DSP0004, such as `byte * 2^30`, or of version 0.9. Programs that write `MB` mean 2^20 bytes.

@@ -2,7 +2,7 @@
 //! `href` is the path, and by `parentRef` the `diskId` of its parent, which has the data that its file lacks. The machine is the first
 //! `VirtualSystem`, with its name in `Name`, or else in its `id`.
 
-use super::hardware::{of_ovf, unit_of};
+use super::hardware::{OvfHardware, of_ovf, unit_of};
 use super::{Machine, MachineDisk, is_path};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
@@ -27,6 +27,9 @@ struct File {
     pieces: Option<u64>,
 }
 
+/// The standard of the file system of CDs, whose address VirtualBox states as the format of an image in a drive.
+const OF_CDS: &str = "ecma-119";
+
 /// A `Disk`.
 struct Entry {
     id: String,
@@ -34,12 +37,15 @@ struct Entry {
     parent: Option<String>,
     format: Option<&'static str>,
     capacity: Option<Capacity>,
+    /// Whether it is no hard disk, but a medium in a drive.
+    is_in_drive: bool,
 }
 
 impl Entry {
     fn of(tag: &Tag<'_>) -> Self {
         let text = |name| tag.attribute(name).filter(|value| !value.is_empty());
         Self {
+            is_in_drive: text("format").is_some_and(|uri| uri.to_ascii_lowercase().contains(OF_CDS)),
             id: text("diskId").unwrap_or_default(),
             file: text("fileRef"),
             parent: text("parentRef"),
@@ -72,7 +78,10 @@ pub(super) fn read(text: &str) -> Machine {
             _ => {}
         }
     }
-    let (hardware, controllers) = of_ovf(text);
+    let OvfHardware { hardware, controllers, in_drives } = of_ovf(text);
+    for disk in &mut disks {
+        disk.is_in_drive |= in_drives.iter().any(|resource| disk_of(resource) == Some(&*disk.id));
+    }
     let disks = Disks::new(&files, &disks, &controllers).of_machine(&used);
     let marks: HashSet<_> = marks.iter().map(|mark| mark.strip_prefix('#').unwrap_or(mark)).collect();
     let is_marked =
@@ -99,7 +108,7 @@ impl<'a> Disks<'a> {
         Self { files, entries, files_by_id, entries_by_id, controllers }
     }
 
-    /// Returns the disks of the machine: not those that are only parents of others. `used` has the resources of the machine's items.
+    /// Returns the disks of the machine: not those in drives, or that are only parents of others. `used` has the resources of the machine's items.
     fn of_machine(&self, used: &[String]) -> Vec<MachineDisk> {
         let mut is_parent = vec![false; self.entries.len()];
         for parent in self.entries.iter().filter_map(|entry| self.parent(entry)) {
@@ -109,7 +118,7 @@ impl<'a> Disks<'a> {
         for disk in used {
             self.entries_by_id.find(disk).into_iter().for_each(|at| is_parent[at] = false);
         }
-        let disks = (0..self.entries.len()).filter(|&at| !is_parent[at]);
+        let disks = (0..self.entries.len()).filter(|&at| !is_parent[at] && !self.entries[at].is_in_drive);
         let mut parents_left = MOST;
         disks.filter_map(|at| self.disk(at, &mut parents_left)).collect()
     }
@@ -355,6 +364,34 @@ mod tests {
             ("values without quotes", "<File id=1 href=a/><Disk fileRef=1/>".to_owned(), &[]),
             ("no document", "<<<>>>&&&=\"'é".to_owned(), &[]),
             ("nothing", String::new(), &[]),
+        ];
+        for (what, text, expected) in rows {
+            let found = read(text).disks.into_iter().map(|disk| disk.path).collect::<Vec<_>>();
+            assert_eq!(found, *expected, "{what}");
+        }
+    }
+
+    /// The ISO of a machine of VirtualBox.
+    #[test]
+    fn media_in_drives() {
+        const FILES: &str = "<File id='f1' href='a'/><File id='f2' href='b'/>";
+        const DISK: &str =
+            "<Disk diskId='1' fileRef='f1' format='http://www.vmware.com/interfaces/specifications/vmdk.html'/>";
+        let item = |kind: &str, disk: &str| {
+            format!("<Item><r:HostResource>/disk/{disk}</r:HostResource><r:ResourceType>{kind}</r:ResourceType></Item>")
+        };
+        let machine =
+            |more: &str, items: &str| format!("{FILES}{DISK}{more}<VirtualSystem id='m'>{items}</VirtualSystem>");
+        let iso = "<Disk diskId='2' fileRef='f2' format='http://www.ecma-international.org/publications/standards/Ecma-119.htm'/>";
+        let other = "<Disk diskId='2' fileRef='f2'/>";
+        // (what, text, the disks)
+        let rows: &[(&str, String, &[&str])] = &[
+            ("by its format", machine(iso, &item("17", "1")), &["a"]),
+            ("by its drive", machine(other, &[item("17", "1"), item("15", "2")].concat()), &["a"]),
+            ("a DVD", machine(other, &[item("16", "2"), item("17", "1")].concat()), &["a"]),
+            ("a floppy disk", machine(other, &item("14", "2")), &["a"]),
+            ("a hard disk", machine(other, &[item("17", "1"), item("17", "2")].concat()), &["a", "b"]),
+            ("an empty drive", machine(other, "<Item><r:ResourceType>15</r:ResourceType></Item>"), &["a", "b"]),
         ];
         for (what, text, expected) in rows {
             let found = read(text).disks.into_iter().map(|disk| disk.path).collect::<Vec<_>>();
