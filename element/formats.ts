@@ -42,6 +42,7 @@ export const EXTENSIONS = [
   '.rar',
   '.raw',
   '.simg',
+  '.sparseimage',
   '.tar',
   '.tgz',
   '.vbox',

@@ -237,6 +237,8 @@ fn known_other_files_are_named() {
         (binary(b"EVF\x09\x0d\x0a\xff\0"), is_image, ["EWF", "ewfexport"]),
         (binary(b"EVF2\x0d\x0a\x81\0"), is_image, ["EWF", "ewfexport"]),
         (binary(b"AFF10\r\n\0"), is_image, ["AFF", "affconvert"]),
+        (binary(b"sprs\0\0\0\x03"), is_image, ["sparseimage", "hdiutil"]),
+        (binary(b"encrcdsa\0\0\0\x02"), is_image, ["encrypted DMG", "hdiutil"]),
         (binary(b"shdw\0\0\0\x01\0\0\x02\0"), is_image, ["ASIF", "diskutil"]),
         (binary(&[0x3a, 0xff, 0x26, 0xed, 1, 0, 0, 0, 28, 0, 12, 0]), is_image, ["Android sparse", "simg2img"]),
         (binary(b"partclone-image\x00"), is_image, ["partclone", "partclone.restore"]),

@@ -28,6 +28,8 @@ export const FORMATS: readonly KnownFormat[] = [
   { name: 'iso', aliases: [], extensions: ['.iso'], kind: 'unsupported' },
   { name: 'ewf', aliases: [], extensions: ['.e01', '.ex01'], kind: 'unsupported' },
   { name: 'aff', aliases: [], extensions: ['.aff'], kind: 'unsupported' },
+  { name: 'encrypted-dmg', aliases: [], extensions: [], kind: 'unsupported' },
+  { name: 'sparseimage', aliases: [], extensions: ['.sparseimage'], kind: 'unsupported' },
   { name: 'asif', aliases: [], extensions: ['.asif'], kind: 'unsupported' },
   { name: 'android-sparse', aliases: [], extensions: ['.simg'], kind: 'unsupported' },
   { name: 'partclone', aliases: [], extensions: [], kind: 'unsupported' },

@@ -70,6 +70,21 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     known!(
         Image,
+        "encrypted-dmg",
+        "an encrypted DMG (Apple disk)",
+        |s| at(s, 0, b"encrcdsa"),
+        "make it raw with hdiutil on a Mac"
+    ),
+    known!(
+        Image,
+        "sparseimage",
+        [".sparseimage"],
+        "an Apple sparse image (sparseimage)",
+        |s| at(s, 0, b"sprs\0\0\0\x03"),
+        "make it raw with hdiutil on a Mac"
+    ),
+    known!(
+        Image,
         "asif",
         [".asif"],
         "an Apple sparse image (ASIF)",

@@ -61,6 +61,8 @@ export const STRANGERS: Record<string, KnownFormat> = {
 
 const BY_QEMU = 'Machen Sie mit qemu-img convert eine rohe Platte daraus.';
 
+const BY_HDIUTIL = 'Machen Sie auf einem Mac mit hdiutil eine rohe Platte daraus.';
+
 /** Disk images and containers, as in `crate/src/format/foreign.rs`. */
 export const FOREIGN: Record<string, KnownFormat> = {
   bochs: ['eine Platte von Bochs', BY_QEMU],
@@ -72,6 +74,8 @@ export const FOREIGN: Record<string, KnownFormat> = {
   iso: ['ein Abbild einer CD oder DVD (ISO 9660)', 'Virtuelle Maschinen können direkt davon starten.'],
   ewf: ['ein EnCase-Abbild (EWF)', 'Exportieren Sie es mit ewfexport als rohe Platte.'],
   aff: ['ein forensisches Abbild (AFF)', 'Machen Sie mit affconvert eine rohe Platte daraus.'],
+  'encrypted-dmg': ['ein verschlüsseltes DMG-Abbild (Platte von Apple)', BY_HDIUTIL],
+  sparseimage: ['ein Sparse-Abbild von Apple (sparseimage)', BY_HDIUTIL],
   asif: ['ein Sparse-Abbild von Apple (ASIF)', 'Machen Sie auf einem Mac mit diskutil eine rohe Platte daraus.'],
   'android-sparse': ['ein Sparse-Abbild von Android', 'Machen Sie mit simg2img eine rohe Platte daraus.'],
   partclone: [
