@@ -148,6 +148,33 @@ test.describe('an output that cannot be verified', () => {
     expect(error).toMatchObject({ kind: 'target', code: 'not-verifiable' });
   });
 
+  /** Refuses to show the object from request `first` on. */
+  const refusing = (first: number) => {
+    let reads = 0;
+    return ({ method }: { method: string }) => (method === 'GET' && ++reads >= first ? { status: 403 } : undefined);
+  };
+
+  for (const [when, first] of [
+    ['from the start', 1],
+    ['midway', 2],
+  ] as const) {
+    test(`stays if its server refuses to show it ${when}`, async () => {
+      await serve({ answer: refusing(first) });
+      const error = await failed(TARGETS.put());
+      expect(error).toMatchObject({ kind: 'target', code: 'not-verifiable' });
+      expect(error.message).toContain('The output is complete, but could not be verified: ');
+      expect(isDisk(server.objects.get('/put/disk'), RAW)).toBe(true);
+      expect(server.asked.filter(({ method }) => method === 'DELETE')).toEqual([]);
+    });
+
+    test(`counts if its server refuses to show it ${when}, and only its place asks for the verification`, async () => {
+      await serve({ answer: refusing(first) });
+      const result = await convert(TARGETS.put(), { for: 'aws', verify: undefined });
+      expect(result.verified).toBeUndefined();
+      expect([...server.objects.keys()]).toEqual(['/put/disk']);
+    });
+  }
+
   test('counts if only its place asks for the verification', async () => {
     await serve({ answer: ({ method }) => (method === 'PUT' ? undefined : { status: 403 }) });
     const result = await convert(TARGETS.put(), { for: 'aws', verify: undefined });

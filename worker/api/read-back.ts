@@ -1,6 +1,6 @@
 // Reads the finished output of a target back, to verify it.
 
-import { DecantError, orTargetFailure } from '../errors/errors.js';
+import { DecantError, orTargetFailure, toDecantError } from '../errors/errors.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { Converted } from '../messages/coordinator.js';
 import type { ReadableOutput, Verified } from '../public/types.js';
@@ -40,7 +40,7 @@ export interface Verification {
 
 /**
  * Verifies the output, which is complete. Resolves to `undefined` if it cannot be read back, and the verification is optional. Fails as
- * `compare` of the verification does.
+ * `compare` of the verification does, and with `not-verifiable` if the output of a custom target cannot be read because of its server.
  */
 export async function readBack(
   target: OutputTarget,
@@ -55,26 +55,43 @@ export async function readBack(
   const guestBytes = sumOf(converted.disks, 'diskSize');
   const report = (done: number) => meter.verifying(done, guestBytes);
   report(0);
-  const open = (readable: ReadableOutput) => openReadable(platform, readable, signal);
+  let isOfCustomTarget = false;
+  const open = (readable: ReadableOutput) => {
+    isOfCustomTarget = true;
+    return openReadable(platform, readable, signal);
+  };
   let output: OpenedSource | undefined;
+  let isOpened = false;
   try {
     output = await orTargetFailure(target.readBack!(converted.outputSize, open));
+    isOpened = true;
+    if (output) {
+      requireWhole(output, converted.outputSize);
+      await verification.compare(output, converted, chosen, options, report);
+    }
+    meter.sent();
+    return { guestBytes, method: output ? 'read-back' : 'checksums' };
   } catch (thrown) {
-    if (!verification.isOptional || signal.aborted) throw thrown;
-    return undefined;
-  }
-  if (!output) {
-    meter.sent();
-    return { guestBytes, method: 'checksums' };
-  }
-  try {
-    requireWhole(output, converted.outputSize);
-    await verification.compare(output, converted, chosen, options, report);
-    meter.sent();
-    return { guestBytes, method: 'read-back' };
+    const error = toDecantError(thrown);
+    const unread = isOfCustomTarget ? readFailure(error) : undefined;
+    if (verification.isOptional && !signal.aborted && (!isOpened || unread)) return undefined;
+    throw unread ? notVerifiable(unread) : error;
   } finally {
-    await output.close();
+    await output?.close();
   }
+}
+
+/** The failure of the server, or of the custom source, that has caused `error`. It says nothing about the output. */
+function readFailure(error: DecantError): DecantError | undefined {
+  const { code, cause } = error;
+  const failure = code === UNREADABLE && cause !== undefined ? toDecantError(cause) : error;
+  return failure.kind === 'source' ? failure : undefined;
+}
+
+function notVerifiable(cause: DecantError): DecantError {
+  const reason = cause.message;
+  const message = `The output is complete, but could not be verified: ${reason}`;
+  return new DecantError('target', message, { code: 'not-verifiable', fields: { reason }, cause });
 }
 
 /** Fails with `target` unless `output`, which is read back, has `size` bytes. */

@@ -127,7 +127,8 @@ export class Put implements Target {
     const confirmation = await this.#confirm(answer);
     if (typeof confirmation === 'string') return endOf(confirmation);
     const { url, headers } = confirmation;
-    this.#object = { url };
+    const etag = headers.get('ETag');
+    this.#object = { url, ...(etag !== null && { etag }) };
     const digest = await this.#maker?.digest();
     this.#maker?.close();
     return digest && [answer.headers, headers].some((headers) => statesMd5(headers, digest)) ? { checked: true } : {};

@@ -11,7 +11,9 @@ import { madeLocationOf } from '../http/location-header.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
 import type { Network, ReadableOutput } from '../public/types.js';
+import { objectDiffers } from './confirmation.js';
 import { isNode, lengthOf } from './request-body.js';
+import { bareEtag } from './responses.js';
 import { completedAt, leftBehind } from './upload-errors.js';
 import { failureIn, NoAnswerInTime, type UploadCall, UploadExchange } from './upload-exchange.js';
 import type { UploadOptions } from './upload-options.js';
@@ -61,6 +63,8 @@ export type Look = { headers: Headers } | { missing: number } | { refusal: strin
 export interface ObjectAddress {
   url: URL;
   headers?: Record<string, string>;
+  /** That of the object when it was confirmed, if it has one. */
+  etag?: string;
 }
 
 interface HeaderChoices {
@@ -344,13 +348,21 @@ export class UploadRequests {
     };
   }
 
-  /** Removes the finished object. Fails with `left-behind`, or with `object-completed` if its URL is unknown. */
+  /**
+   * Removes the finished object, but none with which another client has replaced it. Fails with `left-behind`, or with `object-completed` if
+   * its URL is unknown.
+   */
   async removeObject(object: ObjectAddress | undefined): Promise<void> {
     if (!object) throw completedAt(this.shownAddress);
-    const { url, headers } = object;
+    const { url, headers, etag } = object;
+    const address = url.origin + url.pathname;
     this.stop();
-    const call = async () => ({ method: 'DELETE', url, headers: await this.headers(headers, { url }) });
-    await this.remove(call, url.origin + url.pathname);
+    const call = (method: string) => async () => ({ method, url, headers: await this.headers(headers, { url }) });
+    if (etag !== undefined) {
+      const found = (await this.remove(call('HEAD'), address)).headers.get('ETag');
+      if (found !== null && bareEtag(found) !== bareEtag(etag)) throw leftBehind(address, objectDiffers());
+    }
+    await this.remove(call('DELETE'), address);
   }
 
   /** Removes the upload from the server, after `stop`. Fails with `left-behind`. */

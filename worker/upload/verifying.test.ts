@@ -89,6 +89,25 @@ test('put: an object that cannot be looked at cannot be read back', async () => 
   expect(await target.readBack!()).toBeUndefined();
 });
 
+test.each([
+  ['is not removed if another client has replaced it', '"2"', true],
+  ['is removed if it is still the one that was uploaded', 'W/"1"', false],
+])('put: an object %s', async (_, etag, stays) => {
+  const cloud = cloudOf();
+  let now = '"1"';
+  const target = made(
+    'put',
+    naming(cloud, (_method, headers) => headers.set('ETag', now)),
+  );
+  await uploaded(target);
+  now = etag;
+  const removed = runClock(target.remove!()).catch((thrown: unknown) => thrown);
+  const fields = { leftAt: 'https://cloud.test/put/disk' };
+  if (stays) expect(await removed).toMatchObject({ code: 'left-behind', fields });
+  else expect(await removed).toBeUndefined();
+  expect(cloud.objects.size).toBe(stays ? 1 : 0);
+});
+
 test('put: reading back has the headers of the upload', async () => {
   const target = TARGETS.put(cloudOf(), { headers: { 'X-Auth-Token': 'mine' } });
   await uploaded(target);
