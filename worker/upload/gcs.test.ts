@@ -194,7 +194,7 @@ test.each([1, 3, 5])('a byte of request %i changes on the way: the existing obje
   const { cloud, work } = uploading({ damages: (number) => number === damaged });
   const existing = Buffer.from('the existing object');
   cloud.objects.set('/gcs/disk', existing);
-  expect(await work).toMatch(/: the server received other bytes than were sent$/);
+  expect(await work).toMatch(/^Could not upload to '[^']*': the server received other bytes than were sent$/);
   expect(objectIn(cloud)).toBe(existing);
   expect(cloud.begun.size).toBe(0);
 });

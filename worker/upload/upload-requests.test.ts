@@ -38,7 +38,7 @@ test.each([
   [403, '; it does not allow this, or the address has expired'],
   [404, '; the address does not exist, or the upload has expired'],
   [410, '; the upload has expired'],
-  [412, '; the object already exists'],
+  [412, '; a condition of the request is not met, such as that no object exists yet'],
   [413, '; the file is too large for it'],
   [501, ''],
   [505, ''],

@@ -93,6 +93,8 @@ export class UploadRequests {
   #continuedAt: string | undefined;
   /** The deadline for removing the upload, by `performance.now()`. */
   #cleanUpUntil: number | undefined;
+  /** The errors that name the URL already. */
+  readonly #failures = new WeakSet<DecantError>();
 
   constructor(
     /** The upload's URL, if known. */
@@ -190,6 +192,7 @@ export class UploadRequests {
 
   /** Makes the error of the upload from `thrown`, with the URL. */
   failure(thrown: unknown): DecantError {
+    if (thrown instanceof DecantError && this.#failures.has(thrown)) return thrown;
     const isOurs = thrown instanceof DecantError && thrown.kind === 'target';
     const { code, fields } = isOurs ? thrown : errorOptionsOf(thrown);
     return this.failed(reasonOf(thrown), { ...(code && { code }), ...(fields && { fields }), cause: thrown });
@@ -199,7 +202,9 @@ export class UploadRequests {
   failed(reason: string, options?: DecantErrorOptions): DecantError {
     const to = this.address ? ` to '${this.address.shown}'` : '';
     const continued = this.#continuedAt === undefined ? '' : `, continued at ${shownText(this.#continuedAt)}`;
-    return new DecantError('target', `Could not upload${to}${continued}: ${reason}`, options);
+    const failure = new DecantError('target', `Could not upload${to}${continued}: ${reason}`, options);
+    this.#failures.add(failure);
+    return failure;
   }
 
   /** Makes one attempt. Fails with `TransientFailure` if a retry may help. */
