@@ -54,7 +54,7 @@ test('a file in a format that is not read is called by its name, with advice', (
     'Das ist kein Festplattenabbild, sondern ein PDF. Öffnen Sie stattdessen eines, etwa eine .qcow2-, .vmdk-, .vdi- oder .vhdx-Datei.',
   );
   expect(failure({ kind: 'unsupported', code: 'format-not-read', fields: { format: 'bochs' }, message: ENGLISH })).toBe(
-    'Das ist eine Platte von Bochs. Decant liest dieses Format nicht.',
+    'Das ist eine Platte von Bochs. Decant liest dieses Format nicht. Machen Sie mit qemu-img convert eine rohe Platte daraus.',
   );
 });
 
