@@ -1,16 +1,13 @@
 // Confirms that a completed object is the one that was sent.
 
-import { DecantError } from '../errors/errors.js';
 import { TransientFailure } from '../http/http-failures.js';
 import { bareEtag } from './responses.js';
+import { objectDiffers } from './upload-errors.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** Makes the sentence for an unconfirmed object. */
 export const unconfirmed = (reason: string): string =>
   `The server accepted the upload, but did not confirm that the object is complete: ${reason}`;
-
-export const objectDiffers = (): DecantError =>
-  new DecantError('target', 'the object on the server is not the one that was uploaded', { code: 'object-differs' });
 
 /** The server has not completed the object: a retry may. */
 export class Unfinished extends TransientFailure {

@@ -4,13 +4,13 @@
 import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import { tooLarge, type UploadProtocol } from './ascending-target.js';
-import { confirm, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
+import { confirm, Unfinished, unconfirmed } from './confirmation.js';
 import { toBase64 } from './digests.js';
 import type { UploadPart } from './part-cutter.js';
 import { appendPart, InFlight } from './part-sending.js';
 import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
-import { completedAt, lacksHeader, OTHER_SENDER } from './upload-errors.js';
+import { completedAt, lacksHeader, OTHER_SENDER, objectDiffers } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
 import type { MakeCall, ObjectAddress, UploadRequests, UploadResponse } from './upload-requests.js';
 

@@ -4,11 +4,12 @@
 import { DecantError } from '../errors/errors.js';
 import { hexOf } from '../errors/values.js';
 import { RequestRefused } from '../http/http-failures.js';
-import { confirm, hasSize, isBefore, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
+import { confirm, hasSize, isBefore, isSince, Unfinished, unconfirmed } from './confirmation.js';
 import { md5 } from './digests.js';
 import { escapeXml, resultIn } from './responses.js';
 import type { StoredPart } from './s3-journal.js';
 import { type CompletionTracker, lateCompletion } from './uncertain-completion.js';
+import { objectDiffers } from './upload-errors.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** The upload is gone, and the server does not show the object. */

@@ -71,3 +71,6 @@ const fieldsOf = (leftCode: string, address: string | undefined): Fields => ({
 
 const shownAddress = (address: string | undefined): string =>
   address === undefined ? 'on the server' : `at '${address}'`;
+
+export const objectDiffers = (): DecantError =>
+  new DecantError('target', 'the object on the server is not the one that was uploaded', { code: 'object-differs' });
