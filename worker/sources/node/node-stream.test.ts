@@ -104,7 +104,10 @@ describe('a Readable', () => {
     const read = Readable.from([Buffer.from('a')]);
     for await (const _ of read);
     const closed = new PassThrough().destroy();
-    for (const stream of [read, closed]) {
+    const begun = new PassThrough();
+    begun.write('ab');
+    begun.read(1);
+    for (const stream of [read, closed, begun]) {
       expect(() => fromReadable(stream)).toThrow(expect.objectContaining({ kind: 'usage', code: 'stream-used' }));
     }
   });

@@ -16,7 +16,8 @@ export const isNodeReadable = (value: unknown): value is Readable =>
 
 /** The bytes of `readable`, read on demand. Throws `usage` if it was read or closed before. */
 export function fromReadable(readable: Readable): ReadableStream<Uint8Array> {
-  if (readable.readableEnded || (readable.destroyed && !readable.errored)) {
+  const isUsed = readable.readableDidRead || readable.destroyed;
+  if (readable.readableEnded || (isUsed && !readable.errored)) {
     throw new DecantError('usage', 'The stream was read or closed before; pass a new one', {
       code: 'stream-used',
     });
